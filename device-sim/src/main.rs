@@ -1,0 +1,3 @@
+//! The `device-sim` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Channel exits: traits, chain, registry and the shipped exits.

@@ -1,0 +1,1 @@
+//! Async MQ client on mq-channel's machines.

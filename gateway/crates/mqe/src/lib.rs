@@ -1,0 +1,1 @@
+//! MQe messages and fields, device protocol machines, store-and-forward logic.

@@ -1,0 +1,1 @@
+//! The MQSC command language: parse, resolve against attribute tables, print.

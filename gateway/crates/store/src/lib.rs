@@ -1,0 +1,219 @@
+//! Durability behind one trait: the journal with its checkpoint is the truth, sled is a derived index.
+//!
+//! The crate knows nothing of MQ. It stores *messages* (an envelope and a body, with owner and order key), *keyed
+//! state* (small values under composite big-endian keys) and *units* that make several of these real at once.
+//! What an owner is, what an envelope holds and what a key means is for the callers to say.
+//!
+//! The caller is one single-threaded core. In its turn it takes a [`Batch`] from [`Store::begin`], lets its state
+//! machines add records to it, and gives it back to [`Store::submit`]; a committer thread writes and syncs it while
+//! the core gathers the next one. Nobody may be told "done" before the position of the batch is durable.
+
+mod batch;
+mod ids;
+pub mod mem;
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+
+pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Stored};
+pub use ids::{Id, OwnerId, Place, Position, UnitId};
+
+/// A durable store of messages, keyed state and units.
+pub trait Store: Send + Debug {
+    /// Begins a batch. At most one is open at a time; its ids and places are those that come next.
+    fn begin(&mut self) -> Batch;
+
+    /// Hands a batch over to be written. Its records are readable at once through [`Store::body`], and durable when
+    /// the [`Watch`] has been told of the position that comes back. An empty batch costs nothing and gets the
+    /// position of the batch before it.
+    fn submit(&mut self, batch: Batch) -> Position;
+
+    /// A handle on a stored message that stays readable however long the reader takes, and after its death.
+    fn body(&self, id: Id, place: Place) -> BodyRef;
+
+    /// The newest position that is on disk.
+    fn durable(&self) -> Position;
+
+    /// Batches handed over that are not on disk yet. The core gathers while this is at its bound.
+    fn in_flight(&self) -> usize;
+
+    /// Called in the core's turn every second or so: takes a checkpoint when one is due.
+    fn maintain(&mut self, monotonic_ms: u64);
+
+    /// Figures for status and benches.
+    fn stat(&self) -> Stat;
+
+    /// Ends cleanly: everything handed over is durable, a checkpoint is written, the directory is free again.
+    fn close(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// Told by the committer what has become of the batches; called on its thread, so it must not block.
+pub trait Watch: Send + Sync + Debug {
+    /// Every batch up to this one is on disk.
+    fn durable(&self, position: Position);
+    /// A write or a sync failed: nothing after the last durable position may be answered.
+    fn failed(&self, error: StoreError);
+}
+
+/// What a store holds when it is opened, given to the core once.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The keyed state, in the order of the keys.
+    pub keyed: Vec<(Vec<u8>, Bytes)>,
+    /// The live messages, in the order of their ids. Non-persistent ones are among them: the caller decides.
+    pub messages: Vec<RecoveredMessage>,
+}
+
+/// The index entry of a message that was found at start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecoveredMessage {
+    /// Its id, never reused.
+    pub id: Id,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// The order key within owner and priority.
+    pub order: u64,
+    /// 0 to 9.
+    pub priority: u8,
+    /// Whether it survives a restart.
+    pub persistent: bool,
+    /// Wall clock milliseconds since 1970 at which it expires; 0 is never.
+    pub expiry_ms: u64,
+    /// Two hashes that the caller chose (MsgId and CorrelId).
+    pub tags: [u64; 2],
+    /// Where it lies.
+    pub place: Place,
+    /// Bytes of envelope and body.
+    pub envelope_length: u32,
+    /// Bytes of the body alone.
+    pub body_length: u32,
+}
+
+/// A handle on a stored message: reads, and checks id and checksum, outside of the core.
+#[derive(Debug, Clone)]
+pub struct BodyRef {
+    id: Id,
+    source: std::sync::Arc<dyn ReadRecord>,
+    place: Place,
+}
+
+impl BodyRef {
+    /// A handle on the record at `place` of `source`.
+    pub fn new(id: Id, place: Place, source: std::sync::Arc<dyn ReadRecord>) -> Self {
+        Self { id, source, place }
+    }
+
+    /// The id of the message.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Reads the record. May block on the disk: call it where blocking is allowed, unless [`BodyRef::is_cached`].
+    pub fn read(&self) -> Result<Record, StoreError> {
+        self.source.read(self.id, self.place)
+    }
+
+    /// Whether [`BodyRef::read`] answers from memory.
+    pub fn is_cached(&self) -> bool {
+        self.source.is_cached(self.place)
+    }
+}
+
+/// Reads records of one piece of the store (a segment, a group in memory).
+pub trait ReadRecord: Send + Sync + Debug {
+    /// Reads and verifies the message `id` at `place`.
+    fn read(&self, id: Id, place: Place) -> Result<Record, StoreError>;
+    /// Whether the bytes at `place` are in memory.
+    fn is_cached(&self, place: Place) -> bool;
+}
+
+/// A message as it was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Whose it is (or was).
+    pub owner: OwnerId,
+    /// The caller's description of the body.
+    pub envelope: Bytes,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Figures of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// Live messages.
+    pub messages: u64,
+    /// Bytes of the live records.
+    pub live_bytes: u64,
+    /// Segments on disk.
+    pub segments: u64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Groups written since the start.
+    pub groups: u64,
+    /// Syncs since the start.
+    pub syncs: u64,
+    /// Records written since the start.
+    pub records: u64,
+    /// Checkpoints since the start.
+    pub checkpoints: u64,
+    /// The number of this start.
+    pub start: u32,
+}
+
+/// Why the store cannot do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process has the directory.
+    #[error(
+        "the data directory {directory} is in use by another process: stop that one, or give another --data"
+    )]
+    InUse {
+        /// The directory.
+        directory: String,
+    },
+    /// The directory was written by a newer version.
+    #[error(
+        "the data directory {directory} has format {found}, this program knows up to {known}: use a newer program"
+    )]
+    Format {
+        /// The directory.
+        directory: String,
+        /// The version in its `format` file.
+        found: u32,
+        /// The newest version that we can read.
+        known: u32,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {action} {path}: {error}")]
+    Io {
+        /// What was tried: "create", "write", "sync", ...
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// What the system said.
+        error: String,
+    },
+    /// What had been synced does not verify.
+    #[error("{path} is damaged at {offset}: {what}; restore a backup, or see what can be saved")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// Where in it.
+        offset: u64,
+        /// What does not fit.
+        what: String,
+    },
+    /// A record asked for is not there.
+    #[error("message {id} is not at {place}: {what}")]
+    NotThere {
+        /// The message.
+        id: Id,
+        /// Where it should be.
+        place: Place,
+        /// What is there.
+        what: &'static str,
+    },
+}

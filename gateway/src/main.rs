@@ -1,0 +1,3 @@
+//! The `mqe-gateway` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! End-to-end, crash, interoperability and tidy tests; benches that need several parts.
