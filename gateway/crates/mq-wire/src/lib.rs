@@ -1,1 +1,39 @@
-//! MQ structures, constants, names, code pages and transport segments as bytes; no I/O, no clock.
+//! MQ as bytes: structures, constants, names, code pages and transport segments. No I/O, no clock.
+//!
+//! A structure is declared once with [`wire_struct!`] and a family of codes once with [`constants!`]; type, codec,
+//! offsets, defaults and documentation follow from the declaration. What a structure *means* is for the queue
+//! manager and the channels to say; this crate refuses only what cannot be read.
+
+#[macro_use]
+mod macros;
+
+mod chars;
+mod codec;
+mod constants;
+mod ids;
+mod options;
+
+mod dlh;
+mod gmo;
+mod md;
+mod od;
+mod pmo;
+mod xqh;
+
+pub use chars::{
+    ApplName, ChannelName, Chars, FormatName, NameError, ObjectName, QMgrName, QName, UserId, is_name_byte,
+};
+pub use codec::{
+    ByteOrder, Ccsid, Coding, DecodeError, DecodeErrorKind, Encoding, Field, FieldInfo, Reader, Writer,
+};
+pub use constants::{ApplType, CompCode, Feedback, MsgType, ObjectType, Persistence, Reason, Selector};
+pub use dlh::Mqdlh;
+pub use gmo::Mqgmo;
+pub use ids::{AccountingToken, CorrelId, GroupId, MsgId, MsgToken};
+pub use md::Mqmd;
+pub use od::{Mqcharv, Mqod};
+pub use options::{
+    CloseOptions, GetOptions, MatchOptions, MessageFlags, OpenOptions, PutOptions, ReportOptions,
+};
+pub use pmo::Mqpmo;
+pub use xqh::Mqxqh;
