@@ -1,0 +1,21 @@
+//! The only place where the system's clocks are read. Everything else gets the time as a parameter.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// Milliseconds since 1970, for put times and expiry.
+    pub wall_ms: u64,
+    /// The monotonic clock, for everything else.
+    pub instant: Instant,
+}
+
+/// Reads both clocks.
+pub fn now() -> Moment {
+    // A wall clock before 1970 is a machine without a clock: messages then carry that date, nothing else depends on it.
+    let wall_ms = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    Moment { wall_ms, instant: Instant::now() }
+}

@@ -1,0 +1,153 @@
+//! What the service tells about itself: the answers of the admin listener, and what the commands print.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to `status`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct StatusReport {
+    /// Name of the queue manager.
+    pub queue_manager: String,
+    /// Name of the gateway.
+    pub gateway: String,
+    /// Version of the program.
+    pub version: String,
+    /// Seconds since the start.
+    pub uptime_s: u64,
+    /// Addresses that are listened on.
+    pub listeners: Listeners,
+    /// Connections of MQ clients now, and since the start.
+    pub mq_connections: u64,
+    /// MQ clients since the start.
+    pub mq_connections_total: u64,
+    /// Connections of devices now.
+    pub device_connections: u64,
+    /// Devices since the start.
+    pub device_connections_total: u64,
+    /// The queues that hold something or are open.
+    pub queues: Vec<QueueReport>,
+    /// The listeners on transmission queues.
+    pub sources: Vec<SourceReport>,
+    /// The area as a whole.
+    pub area: AreaReport,
+    /// The store.
+    pub store: StoreReport,
+    /// The exits, in the order of the chain.
+    pub exits: Vec<ExitReport>,
+    /// What is wrong, and what to do about it.
+    pub problems: Vec<String>,
+}
+
+/// The addresses of the listeners.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Listeners {
+    /// MQ clients.
+    pub mq: String,
+    /// Devices.
+    pub devices: String,
+    /// Administration.
+    pub admin: String,
+}
+
+/// A queue.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct QueueReport {
+    /// Its name.
+    pub name: String,
+    /// Messages on it.
+    pub depth: u64,
+    /// Of these, messages that a unit of work has put or got.
+    pub uncommitted: u64,
+    /// Handles open for getting.
+    pub open_input: u32,
+    /// Handles open for putting.
+    pub open_output: u32,
+}
+
+/// A listener on a transmission queue.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct SourceReport {
+    /// Its name.
+    pub name: String,
+    /// The transmission queue.
+    pub queue: String,
+    /// RUNNING, RETRYING or STOPPED.
+    pub state: String,
+    /// Why it is not running.
+    pub reason: Option<String>,
+    /// Messages moved to devices since the start.
+    pub moved: u64,
+    /// Messages sent to the dead-letter queue since the start.
+    pub dead_lettered: u64,
+}
+
+/// The store-and-forward area.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct AreaReport {
+    /// Devices that are known.
+    pub devices: u64,
+    /// Messages that wait or are in doubt.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Of these, messages handed out and not confirmed.
+    pub in_doubt: u64,
+    /// Ends since the data directory was made, by kind.
+    pub ends: std::collections::BTreeMap<String, u64>,
+}
+
+/// A device.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct DeviceReport {
+    /// Its name.
+    pub name: String,
+    /// Whether it is connected now.
+    pub connected: bool,
+    /// Messages that wait for it.
+    pub waiting: u64,
+    /// Messages handed out and not confirmed.
+    pub in_doubt: u64,
+    /// Bytes of both.
+    pub bytes: u64,
+    /// The incarnation in force.
+    pub incarnation: u32,
+    /// Ends and puts since the device was made, by kind.
+    pub counters: std::collections::BTreeMap<String, u64>,
+}
+
+/// The store.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct StoreReport {
+    /// The data directory.
+    pub directory: String,
+    /// The number of this start.
+    pub start: u32,
+    /// Live messages.
+    pub messages: u64,
+    /// Bytes of live records.
+    pub live_bytes: u64,
+    /// Segments of the journal.
+    pub segments: u64,
+    /// Bytes of the journal on disk.
+    pub disk_bytes: u64,
+    /// Groups written since the start.
+    pub groups: u64,
+    /// Syncs since the start.
+    pub syncs: u64,
+    /// Records written since the start.
+    pub records: u64,
+    /// Checkpoints since the start.
+    pub checkpoints: u64,
+}
+
+/// An exit of the chain.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ExitReport {
+    /// Its name.
+    pub name: String,
+    /// Messages it has seen.
+    pub calls: u64,
+    /// Failures, panics and time-outs.
+    pub failures: u64,
+    /// Mean time in microseconds.
+    pub mean_us: u64,
+}
