@@ -193,6 +193,42 @@ impl<const N: usize> Field for [u8; N] {
     }
 }
 
+impl<const N: usize> Field for [u16; N] {
+    const LENGTH: usize = 2 * N;
+    fn read(bytes: &[u8], coding: Coding) -> Self {
+        let mut fixed = [0; N];
+        for (value, pair) in fixed.iter_mut().zip(bytes.chunks_exact(2)) {
+            *value = u16::read(pair, coding);
+        }
+        fixed
+    }
+    fn write(&self, out: &mut BytesMut, coding: Coding) {
+        for value in self {
+            value.write(out, coding);
+        }
+    }
+}
+
+/// A field that must not appear in logs: it is written and compared like what it holds, and shown as nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Secret<T>(pub T);
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl<T: Field> Field for Secret<T> {
+    const LENGTH: usize = T::LENGTH;
+    fn read(bytes: &[u8], coding: Coding) -> Self {
+        Self(T::read(bytes, coding))
+    }
+    fn write(&self, out: &mut BytesMut, coding: Coding) {
+        self.0.write(out, coding);
+    }
+}
+
 impl Field for Ccsid {
     const LENGTH: usize = 4;
     fn read(bytes: &[u8], coding: Coding) -> Self {

@@ -20,11 +20,16 @@ mod od;
 mod pmo;
 mod xqh;
 
+mod call;
+mod segment;
+
+pub use call::ApiHeader;
 pub use chars::{
     ApplName, ChannelName, Chars, FormatName, NameError, ObjectName, QMgrName, QName, UserId, is_name_byte,
 };
 pub use codec::{
-    ByteOrder, Ccsid, Coding, DecodeError, DecodeErrorKind, Encoding, Field, FieldInfo, Reader, Writer,
+    ByteOrder, Ccsid, Coding, DecodeError, DecodeErrorKind, Encoding, Field, FieldInfo, Reader, Secret,
+    Writer,
 };
 pub use constants::{ApplType, CompCode, Feedback, MsgType, ObjectType, Persistence, Reason, Selector};
 pub use dlh::Mqdlh;
@@ -33,7 +38,13 @@ pub use ids::{AccountingToken, CorrelId, GroupId, MsgId, MsgToken};
 pub use md::Mqmd;
 pub use od::{Mqcharv, Mqod};
 pub use options::{
-    CloseOptions, GetOptions, MatchOptions, MessageFlags, OpenOptions, PutOptions, ReportOptions,
+    CloseOptions, ConnectOptions, GetOptions, MatchOptions, MessageFlags, OpenOptions, PutOptions,
+    ReportOptions,
 };
 pub use pmo::Mqpmo;
+pub use segment::{
+    CapFlags1, CapFlags2, CapFlags3, ConnAuth, ControlFlags1, ControlFlags2, ErrFlags1, ErrFlags2,
+    InitialData, SegmentHeader, SegmentKind, SegmentType, SocketAction, SocketActionType, Status, StatusCode,
+    UserIdData, encode_segment,
+};
 pub use xqh::Mqxqh;

@@ -1,43 +1,8 @@
 //! Bit sets of the calls and the descriptor (mq-wire.md 10.2). Unknown bits survive, so that what is refused can be named.
 
-use bitflags::bitflags;
-use bytes::BytesMut;
-
-use crate::codec::{Coding, Field};
-
-macro_rules! options {
-    ($($(#[doc = $name_doc:literal])* $name:ident { $($(#[doc = $doc:literal])* $flag:ident = $value:literal;)+ })+) => { $(
-        bitflags! {
-            $(#[doc = $name_doc])*
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-            pub struct $name: u32 {
-                $($(#[doc = $doc])* const $flag = $value;)+
-                const _ = !0;
-            }
-        }
-
-        impl $name {
-            /// The bits that have no name here.
-            pub fn unknown(self) -> u32 {
-                self.bits() & !(0 $(| $value)+)
-            }
-        }
-
-        impl Field for $name {
-            const LENGTH: usize = 4;
-            fn read(bytes: &[u8], coding: Coding) -> Self {
-                Self::from_bits_retain(u32::read(bytes, coding))
-            }
-            fn write(&self, out: &mut BytesMut, coding: Coding) {
-                self.bits().write(out, coding);
-            }
-        }
-    )+ };
-}
-
-options! {
+flags! {
     /// MQOO_*, options of MQOPEN.
-    OpenOptions {
+    OpenOptions(u32) {
         /// Get with the queue's default share option.
         INPUT_AS_Q_DEF = 0x1;
         /// Get, others may too.
@@ -86,7 +51,7 @@ options! {
         BIND_ON_GROUP = 0x40_0000;
     }
     /// MQCO_*, options of MQCLOSE.
-    CloseOptions {
+    CloseOptions(u32) {
         /// Delete the queue when it is empty.
         DELETE = 0x1;
         /// Delete the queue with what is in it.
@@ -99,7 +64,7 @@ options! {
         QUIESCE = 0x20;
     }
     /// MQPMO_*, options of MQPUT.
-    PutOptions {
+    PutOptions(u32) {
         /// Within the unit of work.
         SYNCPOINT = 0x2;
         /// Outside of the unit of work.
@@ -146,7 +111,7 @@ options! {
         NOT_OWN_SUBS = 0x1000_0000;
     }
     /// MQGMO_*, options of MQGET.
-    GetOptions {
+    GetOptions(u32) {
         /// Wait for a message.
         WAIT = 0x1;
         /// Within the unit of work.
@@ -205,7 +170,7 @@ options! {
         PROPERTIES_COMPATIBILITY = 0x1000_0000;
     }
     /// MQMO_*, which ids have to match.
-    MatchOptions {
+    MatchOptions(u32) {
         /// MsgId.
         MSG_ID = 0x1;
         /// CorrelId.
@@ -220,7 +185,7 @@ options! {
         MSG_TOKEN = 0x20;
     }
     /// MQRO_*, reports wanted.
-    ReportOptions {
+    ReportOptions(u32) {
         /// Positive action notification.
         PAN = 0x1;
         /// Negative action notification.
@@ -259,7 +224,7 @@ options! {
         DISCARD_MSG = 0x800_0000;
     }
     /// MQMF_*, message flags.
-    MessageFlags {
+    MessageFlags(u32) {
         /// Segmentation is allowed.
         SEGMENTATION_ALLOWED = 0x1;
         /// A segment.
@@ -270,5 +235,51 @@ options! {
         MSG_IN_GROUP = 0x8;
         /// The last of a group.
         LAST_MSG_IN_GROUP = 0x10;
+    }    /// MQCNO_*, options of MQCONNX.
+    ConnectOptions(u32) {
+        /// Run in the queue manager's process.
+        FASTPATH_BINDING = 0x1;
+        /// One after the other on the queue manager, by connection tag.
+        SERIALIZE_CONN_TAG_Q_MGR = 0x2;
+        /// One after the other in the queue-sharing group.
+        SERIALIZE_CONN_TAG_QSG = 0x4;
+        /// Refuse the tag on the queue manager while it is in use.
+        RESTRICT_CONN_TAG_Q_MGR = 0x8;
+        /// Refuse the tag in the queue-sharing group while it is in use.
+        RESTRICT_CONN_TAG_QSG = 0x10;
+        /// One thread owns the connection.
+        HANDLE_SHARE_NONE = 0x20;
+        /// Threads share the connection and wait for each other.
+        HANDLE_SHARE_BLOCK = 0x40;
+        /// Threads share the connection and are refused while it is busy.
+        HANDLE_SHARE_NO_BLOCK = 0x80;
+        /// Shared binding.
+        SHARED_BINDING = 0x100;
+        /// Isolated binding.
+        ISOLATED_BINDING = 0x200;
+        /// Local binding.
+        LOCAL_BINDING = 0x400;
+        /// Client binding.
+        CLIENT_BINDING = 0x800;
+        /// Accounting of the MQI on.
+        ACCOUNTING_MQI_ENABLED = 0x1000;
+        /// Accounting of the MQI off.
+        ACCOUNTING_MQI_DISABLED = 0x2000;
+        /// Accounting of queues on.
+        ACCOUNTING_Q_ENABLED = 0x4000;
+        /// Accounting of queues off.
+        ACCOUNTING_Q_DISABLED = 0x8000;
+        /// A socket of its own.
+        NO_CONV_SHARING = 0x1_0000;
+        /// Every conversation may share the socket.
+        ALL_CONVS_SHARE = 0x4_0000;
+        /// Make a connection tag.
+        GENERATE_CONN_TAG = 0x20_0000;
+        /// Reconnect to any queue manager.
+        RECONNECT = 0x100_0000;
+        /// Do not reconnect.
+        RECONNECT_DISABLED = 0x200_0000;
+        /// Reconnect to the same queue manager.
+        RECONNECT_Q_MGR = 0x400_0000;
     }
 }
