@@ -1,1 +1,46 @@
-//! The queue manager as a pure state machine.
+//! The queue manager as a pure state machine: objects, queues, units of work, name resolution, waiting gets.
+//!
+//! The owner calls one function for each event (a verb of a connection, a lost socket, a time-out, a command) and
+//! gets back what must be told to whom, with the journal position that each answer depends on. What must be durable
+//! is written into the owner's [`store::Batch`]. Time and the position come in as parameters: the crate reads no
+//! clock, opens no file, draws no random number. It knows nothing of sockets, devices or exits.
+//!
+//! Bodies are not kept: an index entry says where a message lies, and the side of the connection reads it there.
+//!
+//! # The machine
+//!
+//! ```text
+//! QueueManager::new(settings, &Recovered, now, &mut Batch) -> Result<Self, StartError>
+//!   .apply(now, conn, call, verb, &mut batch, &mut out)       .closed(now, conn, &mut batch, &mut out)
+//!   .cancel_wait(now, conn, call, &mut out)                   .mismatched(now, conn, call, get, found, record, ..)
+//!   .poll_timeout() -> Option<Instant>                        .handle_timeout(now, &mut batch, &mut out)
+//!   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
+//!   .lock_next(now, &QName, Holder, messages_max, bytes_max) -> Result<Vec<Locked>, Reason>
+//!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
+//!   .put_in_unit(now, &Putter, UnitPut, &Commit, &mut batch) -> Result<PutOutcome, Reason>
+//!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
+//!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | what |
+//! |---|---|
+//! | `verb`, `settings` | what crosses the seam |
+//! | `attributes`, `object`, `defaults` | definitions: the table of attributes, their record, the default objects |
+//! | `resolve` | name resolution (mq-objects.md 5) |
+//! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
+//! | `open`, `put`, `get`, `inquire`, `unit` | the verbs |
+//! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
+//! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
+
+mod local;
+mod settings;
+mod verb;
+
+pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
+pub use settings::{Limits, Settings};
+pub use verb::{
+    CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,
+    OpenRequest, Opened, Put1Request, PutDone, PutRequest, Reply, Rights, SetRequest, Verb,
+};

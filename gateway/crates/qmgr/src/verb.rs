@@ -1,0 +1,346 @@
+//! What crosses the seam between a connection and the queue manager: verbs in, effects out.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use mq_wire::{
+    AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, Mqgmo, Mqmd, Mqod,
+    Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
+};
+use store::{Id, Place, Position};
+
+/// The time, as the owner's clock says it.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Milliseconds since 1970, GMT: put dates and expiry.
+    pub wall_ms: u64,
+    /// Monotonic: everything else.
+    pub instant: Instant,
+}
+
+/// A connection (conversation) of the owner, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// The call to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+/// What an application may do by default (INTERFACE.md 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Everything but SYSTEM queues, MQSET, setting context and other users; dynamic queues from model queues.
+    App,
+    /// Everything.
+    Admin,
+    /// Puts of a device: everything but SYSTEM and transmission queues (DESIGN.md 6).
+    Device,
+}
+
+/// A call of an application.
+#[derive(Debug, Clone)]
+pub enum Verb {
+    /// MQCONN, MQCONNX. Answered with [`Reply::Connected`].
+    Connect(Box<Connect>),
+    /// MQOPEN. Answered with [`Reply::Opened`].
+    Open(Box<OpenRequest>),
+    /// MQCLOSE. Answered with [`Reply::Plain`].
+    Close {
+        /// The object.
+        handle: i32,
+        /// How.
+        options: CloseOptions,
+    },
+    /// MQPUT. Answered with [`Reply::Put`].
+    Put(Box<PutRequest>),
+    /// MQPUT1. Answered with [`Reply::Put`].
+    Put1(Box<Put1Request>),
+    /// MQGET. Answered with [`Reply::Got`] or [`Reply::NotGot`], perhaps later.
+    Get(Box<GetRequest>),
+    /// MQINQ. Answered with [`Reply::Inquired`].
+    Inquire {
+        /// The object.
+        handle: i32,
+        /// Which attributes, in the order wanted.
+        selectors: Vec<i32>,
+    },
+    /// MQSET. Answered with [`Reply::Plain`].
+    Set(Box<SetRequest>),
+    /// MQCMIT. Answered with [`Reply::Plain`].
+    Commit,
+    /// MQBACK. Answered with [`Reply::Plain`].
+    Back,
+    /// MQDISC: commits, closes. Answered with [`Reply::Plain`].
+    Disconnect,
+}
+
+/// MQCONN.
+#[derive(Debug, Clone)]
+pub struct Connect {
+    /// The queue manager asked for; blank is any.
+    pub q_mgr: QMgrName,
+    /// The user that was authenticated.
+    pub user: UserId,
+    /// Name of the application, for PutApplName.
+    pub appl_name: ApplName,
+    /// Its kind, for PutApplType.
+    pub appl_type: ApplType,
+    /// What it may do.
+    pub rights: Rights,
+}
+
+/// MQOPEN.
+#[derive(Debug, Clone)]
+pub struct OpenRequest {
+    /// Which object.
+    pub od: Mqod,
+    /// What for.
+    pub options: OpenOptions,
+}
+
+/// MQPUT.
+#[derive(Debug, Clone)]
+pub struct PutRequest {
+    /// The queue.
+    pub handle: i32,
+    /// The descriptor.
+    pub md: Mqmd,
+    /// The options.
+    pub pmo: Mqpmo,
+    /// The data.
+    pub body: Bytes,
+    /// For MQPMO_PASS_*: context of the message last got with the handle `pmo.context`. The side of the connection
+    /// keeps it for handles opened with MQOO_SAVE_ALL_CONTEXT, since descriptors are not kept here.
+    pub passed: Option<Box<Context>>,
+}
+
+/// MQPUT1.
+#[derive(Debug, Clone)]
+pub struct Put1Request {
+    /// Which queue.
+    pub od: Mqod,
+    /// The descriptor.
+    pub md: Mqmd,
+    /// The options.
+    pub pmo: Mqpmo,
+    /// The data.
+    pub body: Bytes,
+    /// As [`PutRequest::passed`].
+    pub passed: Option<Box<Context>>,
+}
+
+/// MQGET. Of the descriptor only what selects a message.
+#[derive(Debug, Clone)]
+pub struct GetRequest {
+    /// The queue.
+    pub handle: i32,
+    /// MsgId of the descriptor.
+    pub msg_id: MsgId,
+    /// CorrelId of the descriptor.
+    pub correl_id: CorrelId,
+    /// The options.
+    pub gmo: Mqgmo,
+    /// Bytes that the application has room for.
+    pub buffer_length: u32,
+}
+
+/// MQSET.
+#[derive(Debug, Clone)]
+pub struct SetRequest {
+    /// The queue.
+    pub handle: i32,
+    /// Which attributes.
+    pub selectors: Vec<i32>,
+    /// Values of the integer attributes among them.
+    pub integers: Vec<i32>,
+    /// Values of the character attributes among them, each with its fixed length.
+    pub characters: Bytes,
+}
+
+/// Identity and origin context of a message (mq-objects.md 1.2).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Context {
+    /// UserIdentifier.
+    pub user_identifier: UserId,
+    /// AccountingToken.
+    pub accounting_token: AccountingToken,
+    /// ApplIdentityData.
+    pub appl_identity_data: Chars<32>,
+    /// PutApplType.
+    pub put_appl_type: ApplType,
+    /// PutApplName.
+    pub put_appl_name: ApplName,
+    /// PutDate.
+    pub put_date: Chars<8>,
+    /// PutTime.
+    pub put_time: Chars<8>,
+    /// ApplOriginData.
+    pub appl_origin_data: Chars<4>,
+}
+
+impl Context {
+    /// The context of a descriptor.
+    pub fn of(md: &Mqmd) -> Self {
+        Self {
+            user_identifier: md.user_identifier,
+            accounting_token: md.accounting_token,
+            appl_identity_data: md.appl_identity_data,
+            put_appl_type: md.put_appl_type,
+            put_appl_name: md.put_appl_name,
+            put_date: md.put_date,
+            put_time: md.put_time,
+            appl_origin_data: md.appl_origin_data,
+        }
+    }
+}
+
+/// What has to happen outside.
+#[derive(Debug, Clone)]
+pub enum Effect {
+    /// An answer to a call.
+    Answer {
+        /// To whom.
+        conn: ConnId,
+        /// To which call.
+        call: CallId,
+        /// None: it leaves at once; a position: when that is durable.
+        needs: Option<Position>,
+        /// What it says.
+        reply: Reply,
+    },
+    /// A message can be had on a queue that is watched.
+    Arrived {
+        /// The queue.
+        queue: QName,
+    },
+}
+
+/// What an answer says.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// To [`Verb::Connect`].
+    Connected(Box<Connected>),
+    /// To [`Verb::Open`], when it was opened.
+    Opened(Box<Opened>),
+    /// To a put that was done, perhaps with a warning.
+    Put(Box<PutDone>),
+    /// To a get that found a message.
+    Got(Box<Got>),
+    /// To a get that found none.
+    NotGot(Box<NotGot>),
+    /// To [`Verb::Inquire`].
+    Inquired(Box<Inquired>),
+    /// To all others, and to what could not be done.
+    Plain {
+        /// Completion code.
+        cc: CompCode,
+        /// Reason code.
+        reason: Reason,
+    },
+}
+
+/// The queue manager that was connected.
+#[derive(Debug, Clone)]
+pub struct Connected {
+    /// Its name.
+    pub q_mgr: QMgrName,
+    /// Its identifier.
+    pub id: Chars<48>,
+    /// Its character set.
+    pub ccsid: Ccsid,
+}
+
+/// An object that was opened.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// Its handle.
+    pub handle: i32,
+    /// The descriptor as it goes back.
+    pub od: Mqod,
+    /// The options as they were understood.
+    pub options: OpenOptions,
+}
+
+/// A put that was done.
+#[derive(Debug, Clone)]
+pub struct PutDone {
+    /// OK or warning.
+    pub cc: CompCode,
+    /// Why a warning.
+    pub reason: Reason,
+    /// The descriptor as it goes back: what was resolved and made.
+    pub md: Mqmd,
+    /// The options as they go back: the names that were resolved.
+    pub pmo: Mqpmo,
+}
+
+/// A message that was found. Its descriptor and data are to be read at `place`; what is said here overrides the
+/// descriptor that is stored.
+#[derive(Debug, Clone)]
+pub struct Got {
+    /// OK, or warning 2079 (taken, cut off) or 2080 (left where it was; data is to be cut off all the same).
+    pub cc: CompCode,
+    /// Why a warning.
+    pub reason: Reason,
+    /// Its id in the store.
+    pub id: Id,
+    /// Where it lies.
+    pub place: Place,
+    /// Bytes of its data: DataLength, also when less is delivered.
+    pub body_length: u32,
+    /// Bytes of it that fit into the buffer.
+    pub deliver_length: u32,
+    /// BackoutCount.
+    pub backout_count: i32,
+    /// Expiry that is left, in tenths of a second; -1 unlimited.
+    pub expiry: i32,
+    /// The options as they go back.
+    pub gmo: Mqgmo,
+    /// Token of the message: unique and stable, matchable with MQMO_MATCH_MSG_TOKEN.
+    pub token: MsgToken,
+    /// What the reader has to check in the descriptor; if it is another, `QueueManager::mismatched`.
+    pub check: Option<Box<IdCheck>>,
+    /// Whether the message left the queue with this get (browse and 2080 leave it).
+    pub taken: bool,
+    /// Handle it was got with; its context is to be kept if that was opened with MQOO_SAVE_ALL_CONTEXT.
+    pub handle: i32,
+}
+
+/// The ids that were asked for; matching was by a hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdCheck {
+    /// The MsgId that it must have.
+    pub msg_id: Option<MsgId>,
+    /// The CorrelId that it must have.
+    pub correl_id: Option<CorrelId>,
+}
+
+impl IdCheck {
+    /// Whether the descriptor has the ids.
+    pub fn fits(&self, md: &Mqmd) -> bool {
+        self.msg_id.is_none_or(|id| id == md.msg_id)
+            && self.correl_id.is_none_or(|id| id == md.correl_id)
+    }
+}
+
+/// A get that found nothing.
+#[derive(Debug, Clone)]
+pub struct NotGot {
+    /// 2033, or what ended the wait: 2016, 2041, 2052, 2161.
+    pub reason: Reason,
+    /// The options as they go back.
+    pub gmo: Mqgmo,
+}
+
+/// Values of attributes.
+#[derive(Debug, Clone)]
+pub struct Inquired {
+    /// OK, or warning with 2068.
+    pub cc: CompCode,
+    /// Why a warning.
+    pub reason: Reason,
+    /// Values of the integer selectors, in the order of the selectors.
+    pub integers: Vec<i32>,
+    /// Values of the character selectors, each with its fixed length, in the order of the selectors.
+    pub characters: Bytes,
+}
