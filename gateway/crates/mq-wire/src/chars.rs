@@ -1,6 +1,8 @@
 //! Fixed, blank-padded character fields and the names made of them.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use bytes::{BufMut, BytesMut};
@@ -8,20 +10,26 @@ use bytes::{BufMut, BytesMut};
 use crate::codec::{Coding, Field};
 
 /// A character field of N bytes, padded with blanks, held in ASCII whatever it is on the wire. Zero bytes are
-/// accepted as padding when it is read (mq-wire.md 5.11), and equal to blanks ever after.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Chars<const N: usize>([u8; N]);
+/// accepted as padding when it is read (mq-wire.md 5.11), and equal to blanks ever after; only
+/// [`Writer::as_read`](crate::Writer::as_read) writes them again.
+#[derive(Clone, Copy)]
+pub struct Chars<const N: usize> {
+    bytes: [u8; N],
+    /// From here on zeros were read. `u16::MAX` if none were.
+    zeros_from: u16,
+}
 
 impl<const N: usize> Chars<N> {
     /// All blanks.
-    pub const BLANK: Self = Self([b' '; N]);
+    pub const BLANK: Self = Self { bytes: [b' '; N], zeros_from: u16::MAX };
 
     /// The field with exactly these bytes; from the first zero byte on it is blank.
     pub fn from_bytes(mut bytes: [u8; N]) -> Self {
-        if let Some(end) = bytes.iter().position(|b| *b == 0) {
-            bytes[end..].fill(b' ');
-        }
-        Self(bytes)
+        let Some(end) = bytes.iter().position(|b| *b == 0) else {
+            return Self { bytes, zeros_from: u16::MAX };
+        };
+        bytes[end..].fill(b' ');
+        Self { bytes, zeros_from: u16::try_from(end).unwrap_or(u16::MAX) }
     }
 
     /// The text padded with blanks, cut off where it is too long.
@@ -34,13 +42,13 @@ impl<const N: usize> Chars<N> {
 
     /// The whole field.
     pub fn as_bytes(&self) -> &[u8; N] {
-        &self.0
+        &self.bytes
     }
 
     /// The field without trailing blanks.
     pub fn trimmed(&self) -> &[u8] {
-        let end = self.0.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
-        &self.0[..end]
+        let end = self.bytes.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+        &self.bytes[..end]
     }
 
     /// Whether there is nothing but blanks.
@@ -51,6 +59,32 @@ impl<const N: usize> Chars<N> {
     /// The text without trailing blanks; bytes outside of ASCII come as Latin-1.
     pub fn text(&self) -> String {
         self.trimmed().iter().map(|b| char::from(*b)).collect()
+    }
+}
+
+impl<const N: usize> PartialEq for Chars<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl<const N: usize> Eq for Chars<N> {}
+
+impl<const N: usize> PartialOrd for Chars<N> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<const N: usize> Ord for Chars<N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes.cmp(&other.bytes)
+    }
+}
+
+impl<const N: usize> Hash for Chars<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes.hash(state);
     }
 }
 
@@ -84,10 +118,16 @@ impl<const N: usize> Field for Chars<N> {
     }
     fn write(&self, out: &mut BytesMut, coding: Coding) {
         if coding.ccsid.is_ebcdic() {
-            out.extend(self.0.iter().map(|b| ASCII_TO_EBCDIC[usize::from(*b)]));
+            out.extend(self.bytes.iter().map(|b| ASCII_TO_EBCDIC[usize::from(*b)]));
         } else {
-            out.put_slice(&self.0);
+            out.put_slice(&self.bytes);
         }
+    }
+    fn write_as_read(&self, out: &mut BytesMut, coding: Coding) {
+        self.write(out, coding);
+        let zeros = N.saturating_sub(usize::from(self.zeros_from));
+        let end = out.len();
+        out[end - zeros..].fill(0);
     }
 }
 
@@ -187,6 +227,9 @@ macro_rules! names {
             }
             fn write(&self, out: &mut BytesMut, coding: Coding) {
                 self.0.write(out, coding);
+            }
+            fn write_as_read(&self, out: &mut BytesMut, coding: Coding) {
+                self.0.write_as_read(out, coding);
             }
         }
     )+ };

@@ -131,14 +131,23 @@ pub enum DecodeErrorKind {
     },
 }
 
-/// A type that is a field of a structure: fixed length, always readable from that many bytes.
+/// A type that is a field of a structure: fixed length, and readable from any that many bytes unless it says no.
 pub trait Field: Sized {
     /// Its length in bytes.
     const LENGTH: usize;
-    /// Reads it; `bytes` has [`Field::LENGTH`] bytes.
+    /// Whether these [`Field::LENGTH`] bytes can be read. Nearly every field takes any bytes; a structure within a
+    /// structure does not. The offset of the error is that within the field.
+    fn check(_bytes: &[u8], _coding: Coding) -> Result<(), DecodeError> {
+        Ok(())
+    }
+    /// Reads it; `bytes` has [`Field::LENGTH`] bytes, which [`Field::check`] has seen.
     fn read(bytes: &[u8], coding: Coding) -> Self;
     /// Appends it.
     fn write(&self, out: &mut BytesMut, coding: Coding);
+    /// Appends it with the padding that was read, see [`Writer::as_read`].
+    fn write_as_read(&self, out: &mut BytesMut, coding: Coding) {
+        self.write(out, coding);
+    }
 }
 
 macro_rules! integer_field {
@@ -227,6 +236,9 @@ impl<T: Field> Field for Secret<T> {
     fn write(&self, out: &mut BytesMut, coding: Coding) {
         self.0.write(out, coding);
     }
+    fn write_as_read(&self, out: &mut BytesMut, coding: Coding) {
+        self.0.write_as_read(out, coding);
+    }
 }
 
 impl Field for Ccsid {
@@ -305,8 +317,10 @@ impl<'a> Reader<'a> {
         structure: &'static str,
         field: &'static str,
     ) -> Result<T, DecodeError> {
-        let coding = self.coding;
-        self.take(structure, field, T::LENGTH).map(|bytes| T::read(bytes, coding))
+        let (coding, start) = (self.coding, self.position);
+        let bytes = self.take(structure, field, T::LENGTH)?;
+        T::check(bytes, coding).map_err(|error| DecodeError { offset: start + error.offset, ..error })?;
+        Ok(T::read(bytes, coding))
     }
 
     /// A structure identifier, which is in the character set of the coding.
@@ -336,12 +350,24 @@ impl<'a> Reader<'a> {
 pub struct Writer<'a> {
     out: &'a mut BytesMut,
     coding: Coding,
+    as_read: bool,
 }
 
 impl<'a> Writer<'a> {
     /// A writer at the end of `out`.
     pub fn new(out: &'a mut BytesMut, coding: Coding) -> Self {
-        Self { out, coding }
+        Self { out, coding, as_read: false }
+    }
+
+    /// A writer at the end of `out` that pads character fields as they were padded when they were read: with the
+    /// zeros that some clients send. [`Writer::new`] pads with blanks, as queue managers do.
+    pub fn as_read(out: &'a mut BytesMut, coding: Coding) -> Self {
+        Self { out, coding, as_read: true }
+    }
+
+    /// A writer of the same kind at the end of another buffer, for structures that are cut or measured.
+    pub fn beside<'b>(&self, out: &'b mut BytesMut) -> Writer<'b> {
+        Writer { out, coding: self.coding, as_read: self.as_read }
     }
 
     /// How fields are written.
@@ -351,7 +377,11 @@ impl<'a> Writer<'a> {
 
     /// Appends a field.
     pub fn field<T: Field>(&mut self, value: &T) {
-        value.write(self.out, self.coding);
+        if self.as_read {
+            value.write_as_read(self.out, self.coding);
+        } else {
+            value.write(self.out, self.coding);
+        }
     }
 
     /// Appends bytes as they are.

@@ -16,14 +16,21 @@ mod options;
 mod dlh;
 mod gmo;
 mod md;
+mod mde;
 mod od;
 mod pmo;
 mod xqh;
 
+mod body;
 mod call;
 mod segment;
 
-pub use call::ApiHeader;
+pub use body::Body;
+pub use call::{
+    ApiHeader, AttributesBody, Call, CloseBody, ConnectBody, ConnectOptionsPart, Fcno, Fopa, GetBody,
+    GetReplyBody, InquireBody, Lpoo, Mqsts, OpenBody, Put1Body, Put1ReplyBody, PutBody, PutReplyBody,
+    SpiBody, SpiCall, SpiCapability, SpiHeader, SpiOpen, SpiQuery, SpiReserve, SpiVerb, StatBody,
+};
 pub use chars::{
     ApplName, ChannelName, Chars, FormatName, NameError, ObjectName, QMgrName, QName, UserId, is_name_byte,
 };
@@ -36,6 +43,7 @@ pub use dlh::Mqdlh;
 pub use gmo::Mqgmo;
 pub use ids::{AccountingToken, CorrelId, GroupId, MsgId, MsgToken};
 pub use md::Mqmd;
+pub use mde::Mqmde;
 pub use od::{Mqcharv, Mqod};
 pub use options::{
     CloseOptions, ConnectOptions, GetOptions, MatchOptions, MessageFlags, OpenOptions, PutOptions,

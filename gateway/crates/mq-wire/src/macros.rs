@@ -180,7 +180,7 @@ macro_rules! sized_struct {
             /// Appends as many bytes of the structure as its `length` says, then the tail.
             pub fn encode(&self, writer: &mut $crate::Writer<'_>) {
                 let mut whole = bytes::BytesMut::with_capacity(Self::WHOLE);
-                let mut fields = $crate::Writer::new(&mut whole, writer.coding());
+                let mut fields = writer.beside(&mut whole);
                 fields.struc_id(Self::ID);
                 $(fields.field(&self.$field);)*
                 writer.raw(&whole[..self.length.clamp(Self::LEAST, Self::WHOLE)]);

@@ -73,14 +73,28 @@ wire_struct! {
 impl crate::Field for Mqmd {
     const LENGTH: usize = 324;
 
+    fn check(bytes: &[u8], coding: crate::Coding) -> Result<(), crate::DecodeError> {
+        let mut reader = crate::Reader::new(bytes, coding);
+        reader.struc_id(Self::TITLE, Self::ID)?;
+        let at_version = reader.clone();
+        match reader.field(Self::TITLE, "Version")? {
+            1 => Ok(()),
+            found => Err(at_version.error(Self::TITLE, "Version", crate::DecodeErrorKind::Version { found })),
+        }
+    }
+
     fn read(bytes: &[u8], coding: crate::Coding) -> Self {
-        // The caller has checked identifier and version (see Mqxqh): a field cannot fail. What is not a descriptor
-        // reads as the default one.
+        // check() has seen identifier and version, and nothing else of a descriptor can be wrong.
         Self::decode(&mut crate::Reader::new(bytes, coding)).unwrap_or_default()
     }
 
     fn write(&self, out: &mut bytes::BytesMut, coding: crate::Coding) {
         let version_1 = Self { version: 1, ..self.clone() };
         version_1.encode(&mut crate::Writer::new(out, coding));
+    }
+
+    fn write_as_read(&self, out: &mut bytes::BytesMut, coding: crate::Coding) {
+        let version_1 = Self { version: 1, ..self.clone() };
+        version_1.encode(&mut crate::Writer::as_read(out, coding));
     }
 }

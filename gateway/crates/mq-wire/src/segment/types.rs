@@ -58,6 +58,16 @@ constants! {
         XA_FORGET = 0xA8, "forget a branch";
         XA_RECOVER = 0xA9, "list prepared branches";
         XA_COMPLETE = 0xAA, "wait for an asynchronous verb";
+        XA_START_REPLY = 0xB1, "answer to start a branch";
+        XA_END_REPLY = 0xB2, "answer to end a branch";
+        XA_OPEN_REPLY = 0xB3, "answer to open the resource manager";
+        XA_CLOSE_REPLY = 0xB4, "answer to close the resource manager";
+        XA_PREPARE_REPLY = 0xB5, "answer to prepare a branch";
+        XA_COMMIT_REPLY = 0xB6, "answer to commit a branch";
+        XA_ROLLBACK_REPLY = 0xB7, "answer to roll a branch back";
+        XA_FORGET_REPLY = 0xB8, "answer to forget a branch";
+        XA_RECOVER_REPLY = 0xB9, "answer to list prepared branches";
+        XA_COMPLETE_REPLY = 0xBA, "answer to wait for an asynchronous verb";
     }
 }
 
