@@ -1,0 +1,96 @@
+//! What can be asked, and by whom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+
+use super::token::same_token;
+use super::{AdminBackend, metrics};
+
+/// What each request needs.
+pub(super) struct Shared {
+    pub(super) token: String,
+    pub(super) backend: Arc<dyn AdminBackend>,
+    pub(super) request_time_max: Duration,
+}
+
+/// Health and metrics for everybody, the rest for those who have the token.
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    let with_token = Router::new()
+        .route("/status", get(status))
+        .route("/devices", get(devices))
+        .route("/devices/{name}", get(device))
+        .layer(from_fn_with_state(Arc::clone(&shared), check_token));
+    Router::new()
+        .route("/healthz", get(async || "alive\n"))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics_text))
+        .merge(with_token)
+        .fallback(unknown)
+        .layer(from_fn_with_state(Arc::clone(&shared), limit_time))
+        .with_state(shared)
+}
+
+async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.backend.ready() {
+        (StatusCode::OK, "ready\n").into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: recovery is not done, or a listener is stopped\n")
+            .into_response()
+    }
+}
+
+async fn metrics_text(State(shared): State<Arc<Shared>>) -> Response {
+    let report = shared.backend.status().await;
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&report)).into_response()
+}
+
+async fn status(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.status().await).into_response()
+}
+
+async fn devices(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.devices().await).into_response()
+}
+
+async fn device(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response {
+    match shared.backend.device(&name).await {
+        Some(report) => Json(report).into_response(),
+        None => (StatusCode::NOT_FOUND, format!("there is no device {name}\n")).into_response(),
+    }
+}
+
+async fn unknown(request: Request) -> Response {
+    (StatusCode::NOT_FOUND, format!("there is nothing at {}\n", request.uri().path())).into_response()
+}
+
+async fn check_token(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let guess = given.and_then(|value| {
+        let (scheme, token) = value.split_at_checked(7)?;
+        scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
+    });
+    if guess.is_some_and(|guess| same_token(guess, shared.token.as_bytes())) {
+        return next.run(request).await;
+    }
+    let sentence = if given.is_some() {
+        "the token is wrong: it is in admin.token in the data directory of the service\n"
+    } else {
+        "a token is needed: send `Authorization: Bearer TOKEN`, it is in admin.token in the data directory of the service\n"
+    };
+    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], sentence).into_response()
+}
+
+async fn limit_time(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(shared.request_time_max, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "no answer in time: the service is busy, ask again\n")
+            .into_response(),
+    }
+}

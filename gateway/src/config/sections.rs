@@ -1,0 +1,129 @@
+//! The sections and keys of the configuration file. `mqe-gateway.toml` says the same to people; a test compares.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use mq_wire::{QMgrName, QName};
+
+use super::section::section;
+use super::values::{DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
+
+const fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
+}
+
+fn name(text: &str) -> QMgrName {
+    QMgrName(mq_wire::Chars::cut(text))
+}
+
+section! {
+    /// The embedded queue manager.
+    pub struct QueueManager, "queue_manager" {
+        /// Its name.
+        name: QMgrName = name("QM1");
+        /// Where MQ clients connect; port 0 is any free one.
+        listen: SocketAddr = loopback(1414);
+        /// MQSC scripts that are applied at each start, in this order, before `ready`.
+        mqsc: Vec<PathBuf> = Vec::new();
+        /// Whether a command that fails lets the start go on.
+        mqsc_continue: bool = false;
+        /// Whether the DEV objects are defined.
+        dev_objects: bool = true;
+    }
+}
+
+section! {
+    /// The gateway: what moves messages from the transmission queue to devices.
+    pub struct GatewaySection, "gateway" {
+        /// Its name: the queue manager that applications put to.
+        name: QMgrName = name("GATE1");
+        /// The transmission queue that is drained; without one it is called as the gateway.
+        transmission_queue: Option<QName> = None;
+        /// What stands between queue and device in the names that applications put to.
+        separator: Separator = Separator::PERCENT;
+        /// Messages that are moved in one unit.
+        batch_messages_max: u32 = 100, in 1..=10_000;
+        /// Bytes that are moved in one unit; a longer message is moved alone.
+        batch_bytes_max: u64 = 4 << 20, in 4096..=1 << 30;
+        /// What happens to a message that no device can take.
+        undelivered: Undelivered = Undelivered::DeadLetter;
+    }
+}
+
+section! {
+    /// The devices.
+    pub struct Devices, "devices" {
+        /// Where devices connect; port 0 is any free one.
+        listen: SocketAddr = loopback(7414);
+        /// Which names become devices.
+        onboarding: Onboarding = Onboarding::Auto;
+        /// Names of devices that are known from the start on.
+        listed: Vec<QMgrName> = Vec::new();
+        /// Names that become devices with their first message or first HELLO.
+        pattern: DevicePattern = DevicePattern::starting_with("DEV");
+        /// Devices that can be known; further ones are unknown.
+        count_max: u32 = 100_000, in 1..=10_000_000;
+        /// Messages that can wait for one device.
+        messages_max: u64 = 100_000, in 1..=999_999_999;
+        /// Bytes that can wait for one device.
+        bytes_max: u64 = 1 << 30, in 1..=1 << 50;
+        /// Seconds without a frame after which a device is asked for one; after twice that it is cut off.
+        heartbeat_seconds: u32 = 60, in 1..=3600;
+        /// Messages that one device gets before it confirms.
+        window_messages_max: u32 = 100, in 1..=10_000;
+        /// Bytes that one device gets before it confirms; a longer message is given out alone.
+        window_bytes_max: u32 = 4 << 20, in 4096..=1 << 30;
+        /// Seconds that a device's request waits for a message at most.
+        long_poll_seconds_max: u32 = 30, in 0..=3600;
+    }
+}
+
+section! {
+    /// The store.
+    pub struct StoreSection, "store" {
+        /// The data directory.
+        directory: PathBuf = PathBuf::from("mqe-data");
+        /// Bytes of a segment of the journal.
+        segment_bytes: u64 = 64 << 20, in 1 << 20..=1 << 30;
+    }
+}
+
+section! {
+    /// The listener for administration.
+    pub struct Admin, "admin" {
+        /// Where it listens; port 0 is any free one.
+        listen: SocketAddr = loopback(9414);
+        /// Connections at the same time; further ones wait.
+        connections_max: u32 = 32, in 1..=10_000;
+        /// Seconds that a request may take.
+        request_seconds_max: u32 = 30, in 1..=3600;
+    }
+}
+
+section! {
+    /// The log.
+    pub struct Log, "log" {
+        /// How a line looks.
+        format: LogFormat = LogFormat::Text;
+        /// What is logged when `RUST_LOG` does not say.
+        level: LogLevel = LogLevel::info();
+    }
+}
+
+section! {
+    /// Bounds on what connections can take.
+    pub struct Limits, "limits" {
+        /// Connections of MQ clients at the same time.
+        mq_connections_max: u32 = 5_000, in 1..=1_000_000;
+        /// Connections of devices at the same time.
+        device_connections_max: u32 = 20_000, in 1..=1_000_000;
+        /// Seconds until a new connection has said what it is.
+        handshake_seconds_max: u32 = 10, in 1..=300;
+        /// Bytes of message bodies on their way to connections, of all together.
+        in_flight_bytes_max: u64 = 256 << 20, in 1 << 20..=1 << 40;
+        /// Seconds that a connection may take nothing of what is sent to it.
+        write_stall_seconds_max: u32 = 30, in 1..=3600;
+        /// Seconds that a stop waits for what is in flight.
+        grace_seconds: u32 = 10, in 0..=3600;
+    }
+}
