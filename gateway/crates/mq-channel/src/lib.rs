@@ -14,10 +14,18 @@
 //! Conversation ids are in the events already, so that shapes with shared conversations come behind the same types.
 //! What a call *does* is not known here: requests are handed over and replies brought into the form that was asked.
 
+mod client;
+mod error;
 mod event;
+mod link;
+mod negotiate;
 mod reply;
 mod request;
+mod server;
 
+pub use client::{ClientConfig, ClientConnection, ClientEvent};
+pub use error::{ConnectionError, OwnerError, PeerError};
 pub use event::{CallId, ChannelRequest, ChannelTerms, Event};
 pub use reply::{AsyncPuts, OpenDefaults, Reply};
 pub use request::{Connect, Password, Request};
+pub use server::{ServerConfig, ServerConnection};

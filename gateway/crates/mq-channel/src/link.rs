@@ -1,0 +1,259 @@
+//! Bytes to segments to calls and back, the same for both ends: cutting segments out of the stream, joining the
+//! segments of a call, and splitting what is too long for one (mq-wire.md 1.5). What a body means is not known here.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use mq_wire::{
+    ApiHeader, ByteOrder, Coding, ControlFlags1, ControlFlags2, Encoding, SegmentHeader, SegmentKind,
+    SegmentType, Writer, encode_segment,
+};
+
+use crate::error::PeerError;
+
+/// The most bytes of a segment until both ends have agreed on less: what both of them announce (mq-wire.md 1.5).
+pub(crate) const SEGMENT_BYTES_MAX: u32 = 32_766;
+
+/// The least MaxTransmissionSize worth talking: the longest structures of any call fit one segment.
+pub(crate) const SEGMENT_BYTES_MIN: u32 = 2_048;
+
+/// What a call has beside its data: API header 16, MQOD 400, MQMD 364, MQPMO 176 or MQGMO 112, DataLength 4
+/// (mq-wire.md 5.1), or the selectors and values of MQINQ and MQSET; rounded up generously.
+pub(crate) const CALL_OVERHEAD_BYTES: usize = 8_192;
+
+const COMPRESSED: ControlFlags2 =
+    ControlFlags2::HDRCOMP.union(ControlFlags2::MSGCOMP).union(ControlFlags2::CSH);
+
+/// What a peer sent: a control segment (type below 0x80), or a call or reply whose segments have been joined.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    /// The header of its first segment.
+    pub(crate) header: SegmentHeader,
+    /// The whole body.
+    pub(crate) body: Bytes,
+    /// Whether `body` owns its memory alone. What is kept for long is copied where it does not, else a message of
+    /// a few bytes holds the whole read buffer.
+    pub(crate) own_memory: bool,
+}
+
+impl Arrived {
+    /// A part of the body that may be kept for long.
+    pub(crate) fn keep(&self, part: Bytes) -> Bytes {
+        if self.own_memory { part } else { Bytes::copy_from_slice(&part) }
+    }
+}
+
+/// The reading half.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    buffer: BytesMut,
+    segment_bytes_max: usize,
+    call_bytes_max: usize,
+    joining: Option<(SegmentHeader, BytesMut)>,
+}
+
+impl Inbound {
+    pub(crate) fn new() -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            segment_bytes_max: SEGMENT_BYTES_MAX as usize,
+            call_bytes_max: CALL_OVERHEAD_BYTES,
+            joining: None,
+        }
+    }
+
+    /// What has been agreed counts from the next segment on.
+    pub(crate) fn agree(&mut self, segment_bytes_max: u32, call_bytes_max: usize) {
+        self.segment_bytes_max = segment_bytes_max as usize;
+        self.call_bytes_max = call_bytes_max;
+    }
+
+    /// Takes what was read. It is looked at by [`Inbound::next`] before more is taken, so that at most one segment is
+    /// left over from the last time.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Whether a segment or call has begun and not ended.
+    pub(crate) fn is_partial(&self) -> bool {
+        !self.buffer.is_empty() || self.joining.is_some()
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.buffer = BytesMut::new();
+        self.joining = None;
+    }
+
+    /// The next control segment or whole call, if it is there.
+    pub(crate) fn next(&mut self) -> Result<Option<Arrived>, PeerError> {
+        while let Some((header, length)) =
+            SegmentHeader::peek(&self.buffer, self.segment_bytes_max).map_err(PeerError::Header)?
+        {
+            if header.kind != SegmentKind::Tsh {
+                return Err(PeerError::HeaderKind);
+            }
+            if header.control_flags_2.intersects(COMPRESSED) {
+                return Err(PeerError::Compressed(header.segment_type));
+            }
+            if self.buffer.len() < length {
+                return Ok(None);
+            }
+            let mut body = self.buffer.split_to(length);
+            let _header = body.split_to(header.length());
+            if let Some(arrived) = self.join(header, body)? {
+                return Ok(Some(arrived));
+            }
+        }
+        Ok(None)
+    }
+
+    fn join(&mut self, header: SegmentHeader, body: BytesMut) -> Result<Option<Arrived>, PeerError> {
+        let flags = header.control_flags_1;
+        let (first, last) = (flags.contains(ControlFlags1::FIRST), flags.contains(ControlFlags1::LAST));
+        if !header.segment_type.is_call() {
+            return Ok(Some(Arrived { header, body: body.freeze(), own_memory: false }));
+        }
+        let out_of_order = PeerError::Continuation(header.segment_type);
+        match self.joining.take() {
+            None if first && last => Ok(Some(Arrived { header, body: body.freeze(), own_memory: false })),
+            None if first => {
+                // A copy: what is joined must not hold the read buffer.
+                self.joining = Some((header, BytesMut::from(&body[..])));
+                Ok(None)
+            }
+            Some((begun, mut whole)) if !first && begun.segment_type == header.segment_type => {
+                if whole.len() + body.len() > self.call_bytes_max {
+                    return Err(PeerError::CallLength {
+                        segment: header.segment_type,
+                        max: self.call_bytes_max,
+                    });
+                }
+                whole.extend_from_slice(&body);
+                if last {
+                    return Ok(Some(Arrived { header: begun, body: whole.freeze(), own_memory: true }));
+                }
+                self.joining = Some((begun, whole));
+                Ok(None)
+            }
+            None | Some(_) => Err(out_of_order),
+        }
+    }
+}
+
+/// A call or reply, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Message {
+    segment_type: SegmentType,
+    /// API header and structures.
+    head: Bytes,
+    /// Message data, from where it lies.
+    data: Bytes,
+}
+
+impl Message {
+    /// `body` stands between the API header and `data`. ReplyLength becomes the length of the whole and
+    /// `reply_room`, what a client expects back beyond it.
+    pub(crate) fn new(
+        segment_type: SegmentType,
+        api: ApiHeader,
+        body: &[u8],
+        data: Bytes,
+        reply_room: u32,
+        coding: Coding,
+    ) -> Self {
+        let whole = ApiHeader::reply_length_of(body.len() + data.len());
+        let api = ApiHeader { reply_length: whole.saturating_add(reply_room), ..api };
+        let mut head = BytesMut::with_capacity(ApiHeader::LENGTH + body.len());
+        api.encode(&mut Writer::new(&mut head, coding));
+        head.extend_from_slice(body);
+        Self { segment_type, head: head.freeze(), data }
+    }
+}
+
+/// The writing half.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    coding: Coding,
+    segment_bytes_max: usize,
+    queue: VecDeque<Bytes>,
+}
+
+impl Outbound {
+    pub(crate) fn new(coding: Coding) -> Self {
+        Self { coding, segment_bytes_max: SEGMENT_BYTES_MAX as usize, queue: VecDeque::new() }
+    }
+
+    /// How the fields of what is sent are coded.
+    pub(crate) fn coding(&self) -> Coding {
+        self.coding
+    }
+
+    /// From now on in another coding: a client takes over that of the queue manager.
+    pub(crate) fn set_coding(&mut self, coding: Coding) {
+        self.coding = coding;
+    }
+
+    /// What has been agreed counts from the next call on.
+    pub(crate) fn agree(&mut self, segment_bytes_max: u32) {
+        self.segment_bytes_max = segment_bytes_max as usize;
+    }
+
+    /// The next bytes to send.
+    pub(crate) fn poll(&mut self) -> Option<Bytes> {
+        self.queue.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Sends a control segment.
+    pub(crate) fn control(&mut self, segment_type: SegmentType, flags: ControlFlags1, body: &[u8]) {
+        self.segment(segment_type, flags, &[body]);
+    }
+
+    /// Sends a call or reply in as many segments as it takes, each but the last filled to the agreed length exactly
+    /// (mq-wire-observed-base.md 4.1).
+    pub(crate) fn call(&mut self, message: &Message) {
+        let segment_type = message.segment_type;
+        let (mut head, mut data) = (&message.head[..], &message.data[..]);
+        let room = self.segment_bytes_max - SegmentKind::Tsh.header_length();
+        let mut flags = ControlFlags1::FIRST;
+        loop {
+            let (now, later) = head.split_at(head.len().min(room));
+            let (data_now, data_later) = data.split_at(data.len().min(room - now.len()));
+            (head, data) = (later, data_later);
+            if head.is_empty() && data.is_empty() {
+                return self.segment(segment_type, flags | ControlFlags1::LAST, &[now, data_now]);
+            }
+            self.segment(segment_type, flags, &[now, data_now]);
+            flags = ControlFlags1::empty();
+        }
+    }
+
+    fn segment(&mut self, segment_type: SegmentType, flags: ControlFlags1, parts: &[&[u8]]) {
+        let encoding = match self.coding.order {
+            ByteOrder::Little => Encoding::LITTLE,
+            ByteOrder::Big => Encoding::BIG,
+        };
+        let header = SegmentHeader {
+            control_flags_1: flags,
+            order: self.coding.order,
+            encoding,
+            // A character set that two bytes cannot name is none that a TSH can announce.
+            ccsid: u16::try_from(self.coding.ccsid.0).unwrap_or_default(),
+            ..SegmentHeader::new(SegmentKind::Tsh, segment_type)
+        };
+        let body_length: usize = parts.iter().map(|part| part.len()).sum();
+        let mut out = BytesMut::with_capacity(header.length() + body_length);
+        encode_segment(&header, &[], &mut out);
+        for part in parts {
+            out.extend_from_slice(part);
+        }
+        // SegmentLength, big-endian in every coding (mq-wire.md 1.1): the parts came after the header was written.
+        let length = u32::try_from(out.len()).unwrap_or(u32::MAX);
+        out[4..8].copy_from_slice(&length.to_be_bytes());
+        self.queue.push_back(out.freeze());
+    }
+}
