@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use bytes::{BufMut, BytesMut};
 
+use crate::ccsid::{ascii_to_ebcdic, ebcdic_to_ascii};
 use crate::codec::{Coding, Field};
 
 /// A character field of N bytes, padded with blanks, held in ASCII whatever it is on the wire. Zero bytes are
@@ -32,11 +33,18 @@ impl<const N: usize> Chars<N> {
         Self { bytes, zeros_from: u16::try_from(end).unwrap_or(u16::MAX) }
     }
 
-    /// The text padded with blanks, cut off where it is too long.
+    /// The field with these bytes, for constants of ours.
+    pub(crate) const fn literal(bytes: &[u8; N]) -> Self {
+        Self { bytes: *bytes, zeros_from: u16::MAX }
+    }
+
+    /// The text padded with blanks, cut off where it is too long, in Latin-1: characters that it has not got become
+    /// `?`. So [`Chars::text`] gives back what fits.
     pub fn cut(text: &str) -> Self {
         let mut bytes = [b' '; N];
-        let length = text.len().min(N);
-        bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+        for (byte, character) in bytes.iter_mut().zip(text.chars()) {
+            *byte = u8::try_from(character).unwrap_or(b'?');
+        }
         Self::from_bytes(bytes)
     }
 
@@ -112,13 +120,13 @@ impl<const N: usize> Field for Chars<N> {
         let mut fixed = [0; N];
         fixed.copy_from_slice(&bytes[..N]);
         if coding.ccsid.is_ebcdic() {
-            fixed = fixed.map(|b| EBCDIC_TO_ASCII[usize::from(b)]);
+            fixed = fixed.map(ebcdic_to_ascii);
         }
         Self::from_bytes(fixed)
     }
     fn write(&self, out: &mut BytesMut, coding: Coding) {
         if coding.ccsid.is_ebcdic() {
-            out.extend(self.bytes.iter().map(|b| ASCII_TO_EBCDIC[usize::from(*b)]));
+            out.extend(self.bytes.iter().map(|b| ascii_to_ebcdic(*b)));
         } else {
             out.put_slice(&self.bytes);
         }
@@ -271,42 +279,85 @@ impl From<QMgrName> for ObjectName {
     }
 }
 
-/// The characters that EBCDIC pages share with ASCII at the same places (mq-wire.md 0.3: enough for names); others
-/// become `?` (ASCII) and 0x6F (EBCDIC), the substitution that a reader will notice.
-const SHARED: &[(u8, &[u8])] = &[
-    (0x40, b" "),
-    (0x4B, b".<(+"),
-    (0x50, b"&"),
-    (0x5C, b"*);"),
-    (0x60, b"-/"),
-    (0x6B, b",%_>?"),
-    (0x7A, b":"),
-    (0x7D, b"'=\""),
-    (0x81, b"abcdefghi"),
-    (0x91, b"jklmnopqr"),
-    (0xA2, b"stuvwxyz"),
-    (0xC1, b"ABCDEFGHI"),
-    (0xD1, b"JKLMNOPQR"),
-    (0xE2, b"STUVWXYZ"),
-    (0xF0, b"0123456789"),
-];
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-static EBCDIC_TO_ASCII: [u8; 256] = tables().0;
-static ASCII_TO_EBCDIC: [u8; 256] = tables().1;
+    use super::*;
+    use crate::{ByteOrder, Ccsid, Writer};
 
-const fn tables() -> ([u8; 256], [u8; 256]) {
-    let (mut to_ascii, mut to_ebcdic) = ([b'?'; 256], [0x6F; 256]);
-    (to_ascii[0], to_ebcdic[0]) = (0, 0);
-    let mut row = 0;
-    while row < SHARED.len() {
-        let (first, characters) = SHARED[row];
-        let mut column = 0;
-        while column < characters.len() {
-            to_ascii[first as usize + column] = characters[column];
-            to_ebcdic[characters[column] as usize] = first + column as u8;
-            column += 1;
-        }
-        row += 1;
+    const EBCDIC: Coding = Coding { order: ByteOrder::Big, ccsid: Ccsid(500) };
+
+    fn written<T: Field>(value: &T, coding: Coding) -> BytesMut {
+        let mut out = BytesMut::new();
+        Writer::new(&mut out, coding).field(value);
+        out
     }
-    (to_ascii, to_ebcdic)
+
+    #[test]
+    fn cut_never_splits_a_character() {
+        assert_eq!(Chars::<4>::cut("Größe").text(), "Größ");
+        assert_eq!(Chars::<4>::cut("5 €").as_bytes(), b"5 ? ");
+        assert_eq!(Chars::<4>::cut("").as_bytes(), b"    ");
+        assert_eq!(Chars::<4>::cut("a\0bc").as_bytes(), b"a   ");
+    }
+
+    #[test]
+    fn zeros_equal_blanks_and_are_written_only_as_read() {
+        let zeros = Chars::<4>::from_bytes(*b"ab\0\0");
+        assert_eq!(zeros, Chars::cut("ab"));
+        assert_eq!(&written(&zeros, Coding::NATIVE)[..], b"ab  ");
+        let mut out = BytesMut::new();
+        Writer::as_read(&mut out, Coding::NATIVE).field(&zeros);
+        assert_eq!(&out[..], b"ab\0\0");
+    }
+
+    #[test]
+    fn names_say_what_is_wrong_with_them() {
+        assert_eq!(QName::new(""), Err(NameError::Blank));
+        let found = |text: &str| match QName::new(text) {
+            Err(NameError::Character { found, .. }) => Some(found),
+            _ => None,
+        };
+        assert_eq!(found("A B"), Some(' '));
+        assert_eq!(found("Größe"), Some('ö'));
+        assert_eq!(found("A-B"), Some('-'));
+        assert!(matches!(ChannelName::new(&"A".repeat(21)), Err(NameError::TooLong { max: 20, .. })));
+        assert_eq!(ChannelName::new(&"A".repeat(20)).unwrap().to_string(), "A".repeat(20));
+    }
+
+    proptest! {
+        #[test]
+        fn cut_text_is_a_prefix(text in ".{0,20}") {
+            let field = Chars::<12>::cut(&text);
+            let expected: String = text.chars().take(12).take_while(|c| *c != '\0')
+                .map(|c| if u32::from(c) < 256 { c } else { '?' }).collect();
+            prop_assert_eq!(field.text(), expected.trim_end_matches(' '));
+        }
+
+        #[test]
+        fn any_bytes_come_back_with_zeros_as_blanks(bytes: [u8; 12]) {
+            let field = Chars::from_bytes(bytes);
+            let out = written(&field, Coding::NATIVE);
+            prop_assert_eq!(Chars::<12>::read(&out, Coding::NATIVE), field);
+            prop_assert!(!out.contains(&0));
+            prop_assert_eq!(Chars::<12>::cut(&field.text()), field);
+        }
+
+        #[test]
+        fn names_come_back_from_both_character_sets(text in "[A-Za-z0-9./_%]{1,48}") {
+            let name = QName::new(&text).unwrap();
+            prop_assert!(name.is_valid() && !name.is_blank());
+            prop_assert_eq!(name.to_string(), text);
+            for coding in [Coding::NATIVE, EBCDIC] {
+                prop_assert_eq!(QName::read(&written(&name, coding), coding), name);
+            }
+        }
+
+        #[test]
+        fn a_name_from_text_is_valid_or_refused(text in ".{0,60}") {
+            let valid = !text.is_empty() && text.len() <= 48 && text.bytes().all(is_name_byte);
+            prop_assert_eq!(QName::new(&text).is_ok(), valid);
+        }
+    }
 }

@@ -23,7 +23,8 @@ macro_rules! ids {
 
             /// The id that a text of hexadecimal digits says; shorter ones are padded with zeros.
             pub fn from_hex(text: &str) -> Option<Self> {
-                if text.len() % 2 != 0 || text.len() > 2 * $length || !text.is_ascii() {
+                let digits = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+                if text.len() % 2 != 0 || text.len() > 2 * $length || !digits {
                     return None;
                 }
                 let mut bytes = [0; $length];
@@ -81,5 +82,32 @@ ids! {
 impl From<MsgId> for CorrelId {
     fn from(id: MsgId) -> Self {
         Self(id.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn hex_that_is_none_is_refused() {
+        assert_eq!(MsgToken::from_hex("0"), None);
+        assert_eq!(MsgToken::from_hex("0G"), None);
+        assert_eq!(MsgToken::from_hex("+1"), None);
+        assert_eq!(MsgToken::from_hex("ää"), None);
+        assert_eq!(MsgToken::from_hex(&"0".repeat(34)), None);
+        assert_eq!(MsgToken::from_hex(""), Some(MsgToken::NONE));
+    }
+
+    proptest! {
+        #[test]
+        fn ids_come_back_from_their_text(bytes: [u8; 24]) {
+            let id = MsgId(bytes);
+            prop_assert_eq!(MsgId::from_hex(&id.to_string()), Some(id));
+            prop_assert_eq!(MsgId::from_hex(&id.to_string().to_lowercase()), Some(id));
+            prop_assert_eq!(CorrelId::from(id).0, bytes);
+        }
     }
 }

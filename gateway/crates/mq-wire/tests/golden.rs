@@ -1,5 +1,7 @@
 //! Recorded conversations of IBM's classes (tests/golden/wire): what is read is written again byte for byte.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what is wrong with a recording fails the test")]
+
 use std::path::PathBuf;
 
 use bytes::{Bytes, BytesMut};
