@@ -4,8 +4,13 @@
 //! is written ahead under a unit ([`NewMessage::unit`]) and made real by one [`Commit`], which also kills old
 //! messages and sets keyed state. Several machines may contribute to one [`Commit`] before it is added.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
+use crate::format::record;
+use crate::head::Head;
+use crate::layout::{GroupPlan, Layout, Spot};
 use crate::{Id, OwnerId, Place, Position, UnitId};
 
 /// A message to be stored.
@@ -93,15 +98,30 @@ impl Commit {
     }
 }
 
+/// A unit that was asked "can you commit?" and said yes: it survives a restart, with what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepare {
+    /// The unit; what was written under it before belongs to it.
+    pub unit: UnitId,
+    /// The messages that its commit will kill.
+    pub kills: Vec<Kill>,
+    /// The caller's description of it (the transaction manager's name for it, say).
+    pub note: Bytes,
+}
+
 /// One operation of a batch, as it goes into the journal.
 #[derive(Debug, Clone)]
 pub enum Op {
     /// A message.
     Message(Stored, NewMessage),
+    /// A change of keyed state that becomes real with its unit; without one it is real by itself.
+    Keyed(Option<UnitId>, KeyedChange),
     /// A commit record.
     Commit(Commit),
     /// The end of a unit that did not become real, with what it had written.
     BackOut(UnitId, Vec<Kill>),
+    /// A unit that is prepared.
+    Prepare(Prepare),
 }
 
 /// The records of one turn of the core. See the module's text on what is atomic.
@@ -111,26 +131,40 @@ pub struct Batch {
     pub(crate) next_id: u64,
     pub(crate) next_unit: u64,
     pub(crate) ops: Vec<Op>,
+    /// Where the record of each operation lies.
+    pub(crate) places: Vec<Place>,
+    /// Index of the operation of each message: their ids follow each other.
+    pub(crate) messages: Vec<u32>,
+    pub(crate) groups: Vec<GroupPlan>,
+    /// Where segments end that this batch leaves behind.
+    pub(crate) left: Vec<Spot>,
     pub(crate) bytes: usize,
-    pub(crate) layout: Layout,
-}
-
-/// Where the next record will lie. Grows with the journal's format; a plain counter for stores in memory.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Layout {
-    pub(crate) next: Place,
+    /// Fixed when the first record is added: until then the committer may still place a mark.
+    layout: Option<Layout>,
+    head: Arc<Head>,
 }
 
 impl Batch {
     /// A batch that belongs to no store, for tests of machines that write into one.
     pub fn detached(start: u32) -> Self {
+        let layout = Layout::new(DETACHED_SEGMENT_BYTES, Spot { segment: 1, offset: 0 }, 0, 0);
+        Self::new(Position { start, batch: 1 }, 1, 1, Arc::new(Head::new(layout)))
+    }
+
+    /// The batch with this position, whose ids and units begin here.
+    pub(crate) fn new(position: Position, next_id: u64, next_unit: u64, head: Arc<Head>) -> Self {
         Self {
-            position: Position { start, batch: 1 },
-            next_id: 1,
-            next_unit: 1,
+            position,
+            next_id,
+            next_unit,
             ops: Vec::new(),
+            places: Vec::new(),
+            messages: Vec::new(),
+            groups: Vec::new(),
+            left: Vec::new(),
             bytes: 0,
-            layout: Layout::default(),
+            layout: None,
+            head,
         }
     }
 
@@ -151,29 +185,45 @@ impl Batch {
         unit
     }
 
-    /// Adds a message; id and place are final.
+    /// Adds a message; id and place are final. Envelope and body together may have up to 1 GiB.
     pub fn message(&mut self, message: NewMessage) -> Stored {
         let id = Id::new(self.position.start, self.next_id);
         self.next_id += 1;
         let order = message.order.unwrap_or(id.as_u64());
-        let place = self.layout.next;
-        self.layout.next.record += 1;
+        let place = self.place(record::message_length(&message), 1, record::MESSAGE_LINE);
         let stored = Stored { id, order, place };
         self.bytes += message.envelope.len() + message.body.len();
-        self.ops.push(Op::Message(stored, message));
+        self.messages.push(self.ops.len() as u32);
+        self.push(Op::Message(stored, message), place);
         stored
+    }
+
+    /// Adds a change of keyed state under a unit, or one that is real by itself.
+    pub fn keyed(&mut self, unit: Option<UnitId>, change: KeyedChange) {
+        let place = self.place(record::keyed_length(&change), 1, record::SHORT_LINE);
+        self.push(Op::Keyed(unit, change), place);
     }
 
     /// Adds a commit record; an empty one is left out.
     pub fn commit(&mut self, commit: Commit) {
         if !commit.is_empty() {
-            self.ops.push(Op::Commit(commit));
+            let records = 1 + commit.changes.len() as u32;
+            let lines = u64::from(records) * record::SHORT_LINE;
+            let place = self.place(record::commit_length(&commit), records, lines);
+            self.push(Op::Commit(commit), place);
         }
     }
 
     /// Ends a unit that shall never become real; `written` is what it had written.
     pub fn back_out(&mut self, unit: UnitId, written: Vec<Kill>) {
-        self.ops.push(Op::BackOut(unit, written));
+        let place = self.place(record::SHORT_HEAD, 1, record::SHORT_LINE);
+        self.push(Op::BackOut(unit, written), place);
+    }
+
+    /// Adds the record that a unit is prepared: from now on it survives a restart.
+    pub fn prepare(&mut self, prepare: Prepare) {
+        let place = self.place(record::prepare_length(&prepare), 1, record::SHORT_LINE);
+        self.push(Op::Prepare(prepare), place);
     }
 
     /// What was added so far.
@@ -190,4 +240,42 @@ impl Batch {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// The message with this id, if it is in this batch.
+    pub(crate) fn find(&self, id: Id) -> Option<(&Stored, &NewMessage)> {
+        let first = self.next_id.checked_sub(self.messages.len() as u64)?;
+        let index = usize::try_from(id.counter().checked_sub(first)?).ok()?;
+        match self.ops.get(*self.messages.get(index)? as usize)? {
+            Op::Message(stored, message) if stored.id == id => Some((stored, message)),
+            _ => None,
+        }
+    }
+
+    /// Ends the last group and gives the layout back to the store.
+    pub(crate) fn seal(&mut self) {
+        if let Some(mut layout) = self.layout.take() {
+            layout.close();
+            self.head.give_back(layout);
+        }
+    }
+
+    fn place(&mut self, bytes: u64, records: u32, lines: u64) -> Place {
+        let layout = self.layout.get_or_insert_with(|| self.head.take());
+        let before = layout.end_of_group();
+        let (place, opened) = layout.place(bytes, records, lines);
+        if place.segment != before.segment {
+            self.left.push(before);
+        }
+        if let Some(spot) = opened {
+            self.groups.push(GroupPlan { spot, first_record: place.record, first_op: self.ops.len() });
+        }
+        place
+    }
+
+    fn push(&mut self, op: Op, place: Place) {
+        self.ops.push(op);
+        self.places.push(place);
+    }
 }
+
+const DETACHED_SEGMENT_BYTES: u64 = 64 << 20;

@@ -9,15 +9,26 @@
 //! the core gathers the next one. Nobody may be told "done" before the position of the batch is durable.
 
 mod batch;
+#[cfg(test)]
+mod conformance;
+mod files;
+mod format;
+mod head;
 mod ids;
+mod index;
+mod journal;
+mod layout;
+mod ledger;
 pub mod mem;
 
 use std::fmt::Debug;
 
 use bytes::Bytes;
 
-pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Stored};
+pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Prepare, Stored};
 pub use ids::{Id, OwnerId, Place, Position, UnitId};
+pub use index::KeyedIndex;
+pub use journal::{Journal, OpenOptions};
 
 /// A durable store of messages, keyed state and units.
 pub trait Store: Send + Debug {
@@ -57,12 +68,29 @@ pub trait Watch: Send + Sync + Debug {
 }
 
 /// What a store holds when it is opened, given to the core once.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// The keyed state, in the order of the keys.
     pub keyed: Vec<(Vec<u8>, Bytes)>,
     /// The live messages, in the order of their ids. Non-persistent ones are among them: the caller decides.
     pub messages: Vec<RecoveredMessage>,
+    /// The units that were prepared and not decided, in the order of their ids.
+    pub prepared: Vec<PreparedUnit>,
+}
+
+/// A unit that was prepared and is not decided; it waits for its commit or back-out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedUnit {
+    /// Which unit.
+    pub unit: UnitId,
+    /// The messages written under it, invisible until it is committed; not among [`Recovered::messages`].
+    pub messages: Vec<RecoveredMessage>,
+    /// The keyed changes written under it.
+    pub changes: Vec<KeyedChange>,
+    /// The messages that its commit will kill; they are among [`Recovered::messages`].
+    pub kills: Vec<Kill>,
+    /// What the caller said of it.
+    pub note: Bytes,
 }
 
 /// The index entry of a message that was found at start.
@@ -142,9 +170,9 @@ pub struct Record {
 /// Figures of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Live messages.
+    /// Live messages, those of undecided units included.
     pub messages: u64,
-    /// Bytes of the live records.
+    /// Bytes of the live records, taking those of one segment to be of like size.
     pub live_bytes: u64,
     /// Segments on disk.
     pub segments: u64,
@@ -206,6 +234,15 @@ pub enum StoreError {
         /// What does not fit.
         what: String,
     },
+    /// A record is larger than any place can hold.
+    #[error("a record of {bytes} bytes is larger than the store takes (1 GiB)")]
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+    },
+    /// The store was closed, or has failed before.
+    #[error("the store is not running any more")]
+    Stopped,
     /// A record asked for is not there.
     #[error("message {id} is not at {place}: {what}")]
     NotThere {

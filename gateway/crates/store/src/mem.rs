@@ -1,27 +1,45 @@
 //! A store in memory: the same rules, nothing survives. For tests and simulation.
+//!
+//! [`MemStore::recovered`] and [`MemStore::restart`] say what a restart would find, so that the conformance suite can
+//! hold it against the journal.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::batch::Layout;
+use crate::head::Head;
+use crate::layout::{Layout, Spot};
 use crate::{
-    Batch, BodyRef, Id, NewMessage, Op, Place, Position, ReadRecord, Record, Recovered, Stat, Store,
-    StoreError, Watch,
+    Batch, BodyRef, Commit, Id, KeyedChange, Op, Place, Position, Prepare, PreparedUnit, ReadRecord, Record,
+    Recovered, RecoveredMessage, Stat, Store, StoreError, UnitId, Watch,
 };
+
+/// Only for the arithmetic of places.
+const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// A store in memory; every batch is "durable" as soon as it is submitted.
 #[derive(Debug)]
 pub struct MemStore {
     start: u32,
     batches: u64,
+    records: u64,
     next_id: u64,
     next_unit: u64,
-    layout: Layout,
+    head: Arc<Head>,
     keyed: BTreeMap<Vec<u8>, Bytes>,
+    messages: BTreeMap<Id, RecoveredMessage>,
+    units: BTreeMap<UnitId, Unit>,
     shared: Arc<Shared>,
     watch: Option<Arc<dyn Watch>>,
+}
+
+/// A unit that is not decided.
+#[derive(Debug, Default)]
+struct Unit {
+    messages: Vec<RecoveredMessage>,
+    changes: Vec<KeyedChange>,
+    prepared: Option<Prepare>,
 }
 
 #[derive(Debug, Default)]
@@ -29,10 +47,15 @@ struct Shared {
     records: Mutex<HashMap<Id, Record>>,
 }
 
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Record>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ReadRecord for Shared {
     fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
-        let records = self.records.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        records.get(&id).cloned().ok_or(StoreError::NotThere { id, place, what: "nothing" })
+        self.lock().get(&id).cloned().ok_or(StoreError::NotThere { id, place, what: "nothing" })
     }
 
     fn is_cached(&self, _place: Place) -> bool {
@@ -43,59 +66,128 @@ impl ReadRecord for Shared {
 impl MemStore {
     /// An empty store.
     pub fn new(watch: Option<Arc<dyn Watch>>) -> (Self, Recovered) {
+        let layout = Layout::new(SEGMENT_BYTES, Spot { segment: 1, offset: 0 }, 0, 0);
         let store = Self {
             start: 1,
             batches: 0,
+            records: 0,
             next_id: 1,
             next_unit: 1,
-            layout: Layout::default(),
+            head: Arc::new(Head::new(layout)),
             keyed: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            units: BTreeMap::new(),
             shared: Arc::default(),
             watch,
         };
         (store, Recovered::default())
     }
+
+    /// What a restart would find now.
+    pub fn recovered(&self) -> Recovered {
+        let prepared = self.units.iter().filter_map(|(unit, written)| {
+            let prepare = written.prepared.as_ref()?;
+            Some(PreparedUnit {
+                unit: *unit,
+                messages: written.messages.clone(),
+                changes: written.changes.clone(),
+                kills: prepare.kills.clone(),
+                note: prepare.note.clone(),
+            })
+        });
+        Recovered {
+            keyed: self.keyed.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            messages: self.messages.values().copied().collect(),
+            prepared: prepared.collect(),
+        }
+    }
+
+    /// A start of the same store: open units are gone, ids are new.
+    pub fn restart(mut self) -> (Self, Recovered) {
+        self.units.retain(|_, unit| unit.prepared.is_some());
+        self.start += 1;
+        self.batches = 0;
+        self.next_id = 1;
+        self.next_unit = 1;
+        let recovered = self.recovered();
+        (self, recovered)
+    }
+
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Message(stored, message) => {
+                let entry = RecoveredMessage {
+                    id: stored.id,
+                    owner: message.owner,
+                    order: stored.order,
+                    priority: message.priority,
+                    persistent: message.persistent,
+                    expiry_ms: message.expiry_ms,
+                    tags: message.tags,
+                    place: stored.place,
+                    envelope_length: message.envelope.len() as u32,
+                    body_length: message.body.len() as u32,
+                };
+                match message.unit {
+                    Some(unit) => self.units.entry(unit).or_default().messages.push(entry),
+                    None => drop(self.messages.insert(stored.id, entry)),
+                }
+                let record =
+                    Record { owner: message.owner, envelope: message.envelope, body: message.body };
+                self.shared.lock().insert(stored.id, record);
+            }
+            Op::Keyed(Some(unit), change) => self.units.entry(unit).or_default().changes.push(change),
+            Op::Keyed(None, change) => self.set(change),
+            Op::Commit(Commit { unit, kills, changes }) => {
+                let written = unit.and_then(|u| self.units.remove(&u)).unwrap_or_default();
+                self.messages.extend(written.messages.into_iter().map(|m| (m.id, m)));
+                for kill in kills {
+                    self.messages.remove(&kill.id);
+                }
+                for change in written.changes.into_iter().chain(changes) {
+                    self.set(change);
+                }
+            }
+            Op::BackOut(unit, written) => {
+                self.units.remove(&unit);
+                for kill in written {
+                    self.messages.remove(&kill.id);
+                }
+            }
+            Op::Prepare(prepare) => {
+                let unit = prepare.unit;
+                self.units.entry(unit).or_default().prepared = Some(prepare);
+            }
+        }
+    }
+
+    fn set(&mut self, change: KeyedChange) {
+        match change.value {
+            Some(value) => self.keyed.insert(change.key, value),
+            None => self.keyed.remove(&change.key),
+        };
+    }
 }
 
 impl Store for MemStore {
     fn begin(&mut self) -> Batch {
-        Batch {
-            position: Position { start: self.start, batch: self.batches + 1 },
-            next_id: self.next_id,
-            next_unit: self.next_unit,
-            ops: Vec::new(),
-            bytes: 0,
-            layout: self.layout,
-        }
+        self.head.release();
+        let position = Position { start: self.start, batch: self.batches + 1 };
+        Batch::new(position, self.next_id, self.next_unit, Arc::clone(&self.head))
     }
 
-    fn submit(&mut self, batch: Batch) -> Position {
+    fn submit(&mut self, mut batch: Batch) -> Position {
+        self.next_unit = batch.next_unit;
         if batch.is_empty() {
             return self.durable();
         }
+        batch.seal();
         self.batches = batch.position.batch;
         self.next_id = batch.next_id;
-        self.next_unit = batch.next_unit;
-        self.layout = batch.layout;
-        let mut records = self.shared.records.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.records += batch.ops.len() as u64;
         for op in batch.ops {
-            match op {
-                Op::Message(stored, message) => {
-                    let NewMessage { owner, envelope, body, .. } = message;
-                    records.insert(stored.id, Record { owner, envelope, body });
-                }
-                Op::Commit(commit) => {
-                    for change in commit.changes {
-                        match change.value {
-                            Some(value) => self.keyed.insert(change.key, value),
-                            None => self.keyed.remove(&change.key),
-                        };
-                    }
-                }
-                Op::BackOut(..) => {}
-            }
+            self.apply(op);
         }
-        drop(records);
         let position = self.durable();
         if let Some(watch) = &self.watch {
             watch.durable(position);
@@ -118,7 +210,13 @@ impl Store for MemStore {
     fn maintain(&mut self, _monotonic_ms: u64) {}
 
     fn stat(&self) -> Stat {
-        Stat { start: self.start, ..Stat::default() }
+        let undecided: usize = self.units.values().map(|unit| unit.messages.len()).sum();
+        Stat {
+            messages: (self.messages.len() + undecided) as u64,
+            records: self.records,
+            start: self.start,
+            ..Stat::default()
+        }
     }
 
     fn close(self: Box<Self>) -> Result<(), StoreError> {

@@ -1,0 +1,138 @@
+//! The real file layer: a directory of this machine.
+
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{File, Files, Lock};
+
+/// Files under one directory.
+#[derive(Debug)]
+pub(crate) struct RealFiles {
+    root: PathBuf,
+}
+
+impl RealFiles {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        if path.is_empty() { self.root.clone() } else { self.root.join(path) }
+    }
+}
+
+impl Files for RealFiles {
+    fn make_directory(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        if path.is_dir() {
+            return Ok(());
+        }
+        fs::create_dir_all(&path)?;
+        match path.parent() {
+            // The entry of the new directory lives in its parent; "" is the current one.
+            Some(parent) if parent.as_os_str().is_empty() => fs::File::open(".")?.sync_all(),
+            Some(parent) => fs::File::open(parent)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let names = fs::read_dir(self.path(path))?.map(|entry| entry.map(|e| e.file_name()));
+        names.filter_map(|name| name.map(|n| n.into_string().ok()).transpose()).collect()
+    }
+
+    fn create(&self, path: &str, reserve: u64) -> io::Result<Arc<dyn File>> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(self.path(path))?;
+        if reserve > 0 {
+            match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, reserve) {
+                Ok(()) => {}
+                // A file system that cannot reserve still can write.
+                Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(reserve)?,
+                Err(error) => {
+                    // An empty file of that name would be in the way of the next attempt.
+                    let _ = fs::remove_file(self.path(path));
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(Arc::new(RealFile(file)))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Option<Arc<dyn File>>> {
+        // Writable, because some systems sync nothing through a handle that only reads.
+        match OpenOptions::new().read(true).write(true).open(self.path(path)) {
+            Ok(file) => Ok(Some(Arc::new(RealFile(file)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.path(path))
+    }
+
+    fn sync_directory(&self, path: &str) -> io::Result<()> {
+        fs::File::open(self.path(path))?.sync_all()
+    }
+
+    fn lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(RealLock { _file: file }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn show(&self, path: &str) -> String {
+        self.path(path).display().to_string()
+    }
+}
+
+#[derive(Debug)]
+struct RealLock {
+    _file: fs::File,
+}
+
+impl Lock for RealLock {}
+
+#[derive(Debug)]
+struct RealFile(fs::File);
+
+impl File for RealFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.0.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+}

@@ -1,0 +1,59 @@
+//! The head of the journal: the one place where the core, which lays out batches, and the committer, which may want
+//! a block for a mark after idling, agree on what comes next.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::layout::{Layout, Spot};
+
+/// Where the next group begins, and whether a batch is being laid out there.
+#[derive(Debug)]
+pub(crate) struct Head {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    layout: Layout,
+    taken: bool,
+}
+
+impl Head {
+    pub(crate) fn new(layout: Layout) -> Self {
+        Self { state: Mutex::new(State { layout, taken: false }) }
+    }
+
+    /// The layout for a batch that gets its first record.
+    pub(crate) fn take(&self) -> Layout {
+        let mut state = self.lock();
+        state.taken = true;
+        state.layout
+    }
+
+    /// The layout behind a batch that is handed over.
+    pub(crate) fn give_back(&self, layout: Layout) {
+        *self.lock() = State { layout, taken: false };
+    }
+
+    /// A batch begins. One that was begun before and never handed over has left nothing behind.
+    pub(crate) fn release(&self) {
+        self.lock().taken = false;
+    }
+
+    /// The block for a mark, if the journal has been written up to `written` and nothing is laid out behind that.
+    pub(crate) fn take_mark(&self, written: Spot) -> Option<Spot> {
+        let mut state = self.lock();
+        if state.taken || state.layout.spot() != written {
+            return None;
+        }
+        state.layout.take_mark()
+    }
+
+    /// Where the next group begins.
+    pub(crate) fn spot(&self) -> Spot {
+        self.lock().layout.spot()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,341 @@
+//! The derived index of keyed state, in sled: look-ups outside of the core, and a quick start.
+//!
+//! The journal is the truth. The index is written by a thread of its own, lazily, and only behind what is durable;
+//! with each write goes the position that it reflects, in the same sled batch. Whatever is wrong with it (missing,
+//! older, newer, damaged), it is written anew and no answer changes: at a start a value is taken from it only if its
+//! position is a point of this very journal and the journal says that the record at that place lives.
+//!
+//! No other file names sled.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use crate::layout::Spot;
+use crate::ledger::RealChange;
+use crate::{KeyedChange, Place, StoreError};
+
+const TREE: &str = "keyed";
+const DIRECTORY: &str = "index";
+/// The position of the tree; keys of the callers have another first byte.
+const POSITION_KEY: &[u8] = b"p";
+const KEY_PREFIX: u8 = b'k';
+const CACHE_BYTES: u64 = 16 << 20;
+/// Changes are gathered this long before they are written.
+const GATHER: Duration = Duration::from_millis(500);
+/// sled gives space back only in its flusher, so it stays on.
+const SLED_FLUSH_MS: u64 = 1000;
+
+/// A point of the journal: the end of a group, and which group that was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) start: u32,
+    pub(crate) spot: Spot,
+    pub(crate) checksum: u32,
+}
+
+/// Reads keyed state outside of the core. It lags behind what is durable by up to about a second, and it answers
+/// nothing while the index is not available: whoever must know asks the core.
+#[derive(Debug, Clone)]
+pub struct KeyedIndex {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    trees: RwLock<Option<Trees>>,
+    pending: Mutex<Pending>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Clone)]
+struct Trees {
+    db: sled::Db,
+    keyed: sled::Tree,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    changes: HashMap<Vec<u8>, Option<(Bytes, Place)>>,
+    identity: Option<Identity>,
+    /// What is in the tree.
+    applied: Spot,
+    hurry: bool,
+    stop: bool,
+}
+
+impl KeyedIndex {
+    /// The value of a key.
+    pub fn keyed(&self, key: &[u8]) -> Option<Bytes> {
+        let trees = self.inner.trees()?;
+        let entry = trees.keyed.get(tree_key(key)).ok()??;
+        decode(key, &entry).map(|e| e.1)
+    }
+
+    /// The keys that begin with `prefix`, in their order, and their values.
+    pub fn scan(&self, prefix: &[u8]) -> Vec<(Vec<u8>, Bytes)> {
+        let Some(trees) = self.inner.trees() else { return Vec::new() };
+        let entries = trees.keyed.scan_prefix(tree_key(prefix)).filter_map(Result::ok);
+        entries
+            .filter_map(|(key, entry)| {
+                let key = key.get(1..)?.to_vec();
+                let value = decode(&key, &entry)?.1;
+                Some((key, value))
+            })
+            .collect()
+    }
+}
+
+/// What the index held when the store was opened.
+#[derive(Debug, Default)]
+pub(crate) struct IndexCopy {
+    trees: Option<Trees>,
+    identity: Option<Identity>,
+    by_place: HashMap<Place, (Vec<u8>, Bytes)>,
+}
+
+impl IndexCopy {
+    /// Opens the index below `directory`; one that cannot be used is replaced by an empty one.
+    pub(crate) fn open(directory: &Path) -> Self {
+        let path = directory.join(DIRECTORY);
+        let mut copy = Self::try_open(&path);
+        if copy.is_none() {
+            tracing::warn!(path = %path.display(), "the index cannot be used and is written anew");
+            if let Err(error) = std::fs::remove_dir_all(&path) {
+                tracing::warn!(%error, "the old index stays");
+            }
+            copy = Self::try_open(&path);
+        }
+        copy.unwrap_or_default()
+    }
+
+    fn try_open(path: &PathBuf) -> Option<Self> {
+        // sled panics on some kinds of damage.
+        let opened = std::panic::catch_unwind(AssertUnwindSafe(|| -> sled::Result<Self> {
+            let config = sled::Config::new();
+            let db = config
+                .path(path)
+                .cache_capacity(CACHE_BYTES)
+                .flush_every_ms(Some(SLED_FLUSH_MS))
+                .open()?;
+            let keyed = db.open_tree(TREE)?;
+            let identity = keyed.get(POSITION_KEY)?.and_then(|bytes| decode_identity(&bytes));
+            let mut by_place = HashMap::new();
+            for entry in keyed.scan_prefix([KEY_PREFIX]) {
+                let (key, entry) = entry?;
+                let key = &key[1..];
+                if let Some((place, value)) = decode(key, &entry) {
+                    by_place.insert(place, (key.to_vec(), value));
+                }
+            }
+            Ok(Self { trees: Some(Trees { db, keyed }), identity, by_place })
+        }));
+        opened.ok()?.ok()
+    }
+
+    /// The position that it reflects.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.identity
+    }
+
+    /// The keyed record at this place.
+    pub(crate) fn at(&self, place: Place) -> Option<KeyedChange> {
+        let (key, value) = self.by_place.get(&place)?;
+        Some(KeyedChange { key: key.clone(), value: Some(value.clone()) })
+    }
+}
+
+/// Writes the index.
+#[derive(Debug)]
+pub(crate) struct IndexWriter {
+    index: KeyedIndex,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl IndexWriter {
+    /// Brings the copy to what the journal says, and starts the thread.
+    pub(crate) fn start(
+        copy: IndexCopy,
+        valid: bool,
+        keyed: &[(Vec<u8>, Bytes)],
+        places: &[(Vec<u8>, Place)],
+        identity: Identity,
+    ) -> Result<Self, StoreError> {
+        let IndexCopy { trees, by_place, .. } = copy;
+        let mut pending = Pending { identity: Some(identity), ..Pending::default() };
+        let mut known: HashMap<Vec<u8>, Place> = HashMap::new();
+        if valid {
+            known = by_place.into_iter().map(|(place, (key, _))| (key, place)).collect();
+        } else if let Some(trees) = &trees
+            && let Err(error) = trees.keyed.clear()
+        {
+            tracing::warn!(%error, "the index cannot be emptied");
+        }
+        for ((key, value), (_, place)) in keyed.iter().zip(places) {
+            if known.remove(key) != Some(*place) {
+                pending.changes.insert(key.clone(), Some((value.clone(), *place)));
+            }
+        }
+        pending.changes.extend(known.into_keys().map(|key| (key, None)));
+        let inner =
+            Inner { trees: RwLock::new(trees), pending: Mutex::new(pending), wake: Condvar::new() };
+        let inner = Arc::new(inner);
+        let for_thread = Arc::clone(&inner);
+        let thread = std::thread::Builder::new()
+            .name("store-index".to_owned())
+            .spawn(move || for_thread.run())
+            .map_err(|error| StoreError::Io {
+                action: "start",
+                path: "the index's thread".to_owned(),
+                error: error.to_string(),
+            })?;
+        Ok(Self { index: KeyedIndex { inner }, thread: Some(thread) })
+    }
+
+    pub(crate) fn index(&self) -> &KeyedIndex {
+        &self.index
+    }
+
+    /// What became durable with the group that ends at this point.
+    pub(crate) fn feed(&self, changes: impl IntoIterator<Item = RealChange>, identity: Identity) {
+        let mut pending = self.index.inner.lock();
+        if pending.stop {
+            return;
+        }
+        for change in changes {
+            pending.changes.insert(change.key, change.value);
+        }
+        pending.identity = Some(identity);
+        self.index.inner.wake.notify_one();
+    }
+
+    /// Whether the tree has come to this point. If not, it makes haste.
+    pub(crate) fn has_passed(&self, spot: Spot) -> bool {
+        let mut pending = self.index.inner.lock();
+        let passed = pending.applied >= spot || pending.stop;
+        if !passed && !pending.hurry {
+            pending.hurry = true;
+            self.index.inner.wake.notify_one();
+        }
+        passed
+    }
+}
+
+impl Drop for IndexWriter {
+    fn drop(&mut self) {
+        self.index.inner.lock().stop = true;
+        self.index.inner.wake.notify_one();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::warn!("the index's thread has panicked");
+        }
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trees(&self) -> Option<Trees> {
+        self.trees.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Writes what has gathered, until it is stopped; then lets sled go.
+    fn run(&self) {
+        let mut stop = false;
+        while !stop {
+            let mut pending = self.lock();
+            while pending.identity.is_none() && !pending.stop {
+                pending = self.wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
+            }
+            let gathered = Instant::now() + GATHER;
+            while !pending.hurry && !pending.stop {
+                let left = gathered.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                pending = self.wake.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            stop = pending.stop;
+            pending.hurry = false;
+            let changes = std::mem::take(&mut pending.changes);
+            let identity = pending.identity.take();
+            drop(pending);
+            if let (Some(identity), Some(trees)) = (identity, self.trees()) {
+                if let Err(error) = write(&trees, changes, identity) {
+                    // It stays as old as it is, which the next start sees.
+                    tracing::warn!(%error, "the index cannot be written; it is left until the next start");
+                    break;
+                }
+                self.lock().applied = identity.spot;
+            }
+        }
+        self.lock().stop = true;
+        *self.trees.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+fn write(
+    trees: &Trees,
+    changes: HashMap<Vec<u8>, Option<(Bytes, Place)>>,
+    identity: Identity,
+) -> sled::Result<()> {
+    let mut batch = sled::Batch::default();
+    for (key, value) in changes {
+        match value {
+            Some((value, place)) => batch.insert(tree_key(&key), encode(&key, &value, place)),
+            None => batch.remove(tree_key(&key)),
+        }
+    }
+    batch.insert(POSITION_KEY, encode_identity(identity));
+    trees.keyed.apply_batch(batch)?;
+    trees.db.flush()?;
+    Ok(())
+}
+
+fn tree_key(key: &[u8]) -> Vec<u8> {
+    [&[KEY_PREFIX], key].concat()
+}
+
+/// Bytes of an entry before its value: the place, and a checksum of key and value.
+const ENTRY_HEAD: usize = 16;
+
+fn checksum(key: &[u8], value: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key);
+    hasher.update(value);
+    hasher.finalize()
+}
+
+fn encode(key: &[u8], value: &[u8], place: Place) -> Vec<u8> {
+    let numbers = [place.segment, place.offset, place.record, checksum(key, value)];
+    let mut entry: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    entry.extend_from_slice(value);
+    entry
+}
+
+fn decode(key: &[u8], entry: &[u8]) -> Option<(Place, Bytes)> {
+    let mut cursor = crate::format::Cursor::new(entry);
+    let place = Place { segment: cursor.u32()?, offset: cursor.u32()?, record: cursor.u32()? };
+    let expected = cursor.u32()?;
+    let value = &entry[ENTRY_HEAD..];
+    (checksum(key, value) == expected).then(|| (place, Bytes::copy_from_slice(value)))
+}
+
+fn encode_identity(identity: Identity) -> Vec<u8> {
+    let Identity { start, spot, checksum } = identity;
+    [start, spot.segment, spot.offset, checksum].iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+fn decode_identity(bytes: &[u8]) -> Option<Identity> {
+    let mut cursor = crate::format::Cursor::new(bytes);
+    let (start, segment, offset, checksum) = (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+    (cursor.remaining() == 0).then_some(Identity { start, spot: Spot { segment, offset }, checksum })
+}

@@ -1,0 +1,199 @@
+//! The committer: takes all that waits, writes once, syncs once, and tells the core.
+//!
+//! It owns the end of the journal. [`Committer::turn`] and [`Committer::idle`] are plain functions; the thread that
+//! calls them is in `journal`, and a test may call them itself.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::checkpoints::{self, Failure};
+use super::shared::{Job, Shared, Submitted};
+use super::writer::Writer;
+use crate::batch::Batch;
+use crate::files::Files;
+use crate::format::checkpoint::Checkpoint;
+use crate::format::footer;
+use crate::format::group::{self, GroupKind};
+use crate::format::record;
+use crate::index::{Identity, IndexWriter};
+use crate::layout::GroupPlan;
+use crate::ledger::RealChange;
+use crate::{Op, Position, StoreError};
+
+/// A write is not made larger than this by taking more that waits; it bounds what a start may have to copy.
+const WRITE_BYTES: usize = 4 << 20;
+/// A checkpoint waits this long for the index to pass it.
+const INDEX_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Writes and syncs what the core hands over.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    files: Arc<dyn Files>,
+    shared: Arc<Shared>,
+    writer: Writer,
+    index: Option<IndexWriter>,
+    /// Written and not yet answered: the newest batch, how many, and what they set.
+    unanswered: Option<(Position, usize)>,
+    changes: Vec<RealChange>,
+    checkpoint: Option<(Checkpoint, Instant)>,
+}
+
+impl Committer {
+    pub(crate) fn new(
+        files: Arc<dyn Files>,
+        shared: Arc<Shared>,
+        writer: Writer,
+        index: Option<IndexWriter>,
+    ) -> Self {
+        Self { files, shared, writer, index, unanswered: None, changes: Vec::new(), checkpoint: None }
+    }
+
+    /// Does what waited. After an error the committer is done: it is not known what is on disk.
+    pub(crate) fn turn(&mut self, jobs: Vec<Job>) -> Result<(), StoreError> {
+        for job in jobs {
+            match job {
+                Job::Batch(submitted) => self.batch(&submitted)?,
+                Job::Checkpoint(checkpoint) => {
+                    self.flush()?;
+                    self.capture(checkpoint);
+                }
+                Job::Close(checkpoint) => {
+                    self.flush()?;
+                    self.capture(checkpoint);
+                    self.writer.seal()?;
+                    self.write_checkpoint()?;
+                }
+            }
+            if self.writer.waiting_bytes() > WRITE_BYTES {
+                self.flush()?;
+            }
+        }
+        self.flush()?;
+        self.checkpoint_when_ready()
+    }
+
+    /// Nothing has come for a while: claims what is on disk (STORE.md 2), unless a batch is being laid out there.
+    pub(crate) fn idle(&mut self) -> Result<(), StoreError> {
+        if self.writer.is_unclaimed()
+            && let Some(spot) = self.shared.head.take_mark(self.writer.written)
+        {
+            self.writer.mark(spot)?;
+            self.flush()?;
+        }
+        self.checkpoint_when_ready()
+    }
+
+    /// Whether [`Committer::idle`] has something to do.
+    pub(crate) fn wants_idle(&self) -> bool {
+        self.writer.is_unclaimed() || self.checkpoint.is_some()
+    }
+
+    fn batch(&mut self, submitted: &Submitted) -> Result<(), StoreError> {
+        let batch = &submitted.batch;
+        let ends = batch.groups.iter().skip(1).map(|g| g.first_op).chain([batch.ops.len()]);
+        for (plan, end) in batch.groups.iter().zip(ends) {
+            self.group(batch, plan, end)?;
+        }
+        let waiting = self.unanswered.map_or(0, |u| u.1);
+        self.unanswered = Some((batch.position, waiting + 1));
+        self.changes.extend(submitted.changes.iter().cloned());
+        Ok(())
+    }
+
+    fn group(&mut self, batch: &Batch, plan: &GroupPlan, end: usize) -> Result<(), StoreError> {
+        let ops = &batch.ops[plan.first_op..end];
+        if plan.spot.segment != self.writer.written.segment {
+            self.flush()?;
+            let (payload, lines) = ops.iter().map(sizes).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            self.writer.roll(plan.spot.segment, payload, lines)?;
+        }
+        self.writer.begin_group(plan.spot, plan.first_record)?;
+        for (op, place) in ops.iter().zip(&batch.places[plan.first_op..end]) {
+            let (bytes, _) = sizes(op);
+            if bytes > record::LENGTH_MAX {
+                return Err(StoreError::TooLarge { bytes });
+            }
+            self.writer.record(*place, |out| match op {
+                Op::Message(stored, message) => record::write_message(out, stored, message),
+                Op::Keyed(unit, change) => record::write_keyed(out, *unit, change),
+                Op::Commit(commit) => record::write_commit(out, commit),
+                Op::BackOut(unit, _) => record::write_back_out(out, *unit),
+                Op::Prepare(prepare) => record::write_prepare(out, prepare),
+            })?;
+        }
+        self.writer.end_group(GroupKind::Records)
+    }
+
+    /// One write, one sync, one answer for all.
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if self.writer.waiting_bytes() == 0 {
+            return Ok(());
+        }
+        self.writer.flush()?;
+        let identity = self.identity();
+        let changes = self.changes.drain(..);
+        if let Some(index) = &self.index {
+            index.feed(changes, identity);
+        }
+        self.shared.set_figures(&self.writer);
+        if let Some((position, count)) = self.unanswered.take() {
+            self.shared.durable(position, count);
+        }
+        Ok(())
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { start: self.writer.start, spot: self.writer.synced, checksum: self.writer.last }
+    }
+
+    /// The journal is synced just up to the checkpoint's position: now the checksum there is known.
+    fn capture(&mut self, checkpoint: Box<Checkpoint>) {
+        if checkpoint.position == self.writer.synced {
+            let checkpoint = Checkpoint { previous: self.writer.last, ..*checkpoint };
+            self.checkpoint = Some((checkpoint, Instant::now() + INDEX_PATIENCE));
+        } else {
+            tracing::error!(position = %checkpoint.position, "a checkpoint was taken at no end of a group");
+            self.shared.checkpointed(Err(()));
+        }
+    }
+
+    /// Writes the checkpoint, once the index has passed it or has had its time.
+    fn checkpoint_when_ready(&mut self) -> Result<(), StoreError> {
+        let Some((checkpoint, until)) = &self.checkpoint else { return Ok(()) };
+        let index = self.index.as_ref().is_none_or(|index| index.has_passed(checkpoint.position));
+        if index || Instant::now() >= *until { self.write_checkpoint() } else { Ok(()) }
+    }
+
+    fn write_checkpoint(&mut self) -> Result<(), StoreError> {
+        let Some((checkpoint, _)) = self.checkpoint.take() else { return Ok(()) };
+        match checkpoints::write(self.files.as_ref(), &checkpoint) {
+            Ok(()) => {
+                self.shared.checkpointed(Ok(checkpoint.position));
+                Ok(())
+            }
+            Err(Failure::GivenUp(error)) => {
+                tracing::warn!(%error, "a checkpoint was given up; the next one will do");
+                self.shared.checkpointed(Err(()));
+                Ok(())
+            }
+            Err(Failure::Unknown(error)) => Err(error),
+        }
+    }
+}
+
+/// Bytes of the record of an operation, and of its lines.
+fn sizes(op: &Op) -> (u64, u64) {
+    match op {
+        Op::Message(_, message) => (record::message_length(message), record::MESSAGE_LINE),
+        Op::Keyed(_, change) => (record::keyed_length(change), record::SHORT_LINE),
+        Op::Commit(commit) => {
+            let records = 1 + commit.changes.len() as u64;
+            (record::commit_length(commit), records * record::SHORT_LINE)
+        }
+        Op::BackOut(..) => (record::SHORT_HEAD, record::SHORT_LINE),
+        Op::Prepare(prepare) => (record::prepare_length(prepare), record::SHORT_LINE),
+    }
+}
+
+// The room that a layout keeps for a segment's end must cover what `Writer::seal` puts there.
+const _: () = assert!(footer::TRAILER < crate::format::BLOCK && group::HEADER < crate::format::BLOCK);

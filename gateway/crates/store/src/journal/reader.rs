@@ -1,0 +1,167 @@
+//! Reading messages outside of the core: from a segment's open file, or from a batch that is still in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::batch::Batch;
+use crate::files::{File, Files, failed};
+use crate::format::record;
+use crate::{Id, Place, ReadRecord, Record, StoreError};
+
+/// Enough for most records, so that one read does.
+const FIRST_READ_BYTES: usize = 8192;
+
+/// A segment's open file. Whoever holds it can read, also after the file was removed.
+#[derive(Debug)]
+pub(crate) struct SegmentFile {
+    pub(crate) number: u32,
+    pub(crate) path: String,
+    shown: String,
+    pub(crate) file: Arc<dyn File>,
+}
+
+impl SegmentFile {
+    pub(crate) fn new(files: &dyn Files, number: u32, file: Arc<dyn File>) -> Self {
+        let path = path_of(number);
+        Self { number, shown: files.show(&path), path, file }
+    }
+
+    /// Reads up to `length` bytes at `offset`.
+    pub(crate) fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = vec![0; length];
+        let read = self.file.read_at(&mut bytes, offset).map_err(|error| self.io("read", &error))?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    pub(crate) fn length(&self) -> Result<u64, StoreError> {
+        self.file.length().map_err(|error| self.io("read", &error))
+    }
+
+    /// The record at `offset`, verified.
+    pub(crate) fn record(&self, offset: u32) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = self.read(u64::from(offset), FIRST_READ_BYTES)?;
+        let length = bytes.get(..4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
+        if length as usize > bytes.len() {
+            let room = self.length()?.saturating_sub(u64::from(offset));
+            if u64::from(length) > room {
+                return Err(self.damaged(offset, "a record ends behind the end of the file"));
+            }
+            bytes = self.read(u64::from(offset), length as usize)?;
+        }
+        match record::split(&bytes).map(<[u8]>::len) {
+            Some(length) => {
+                bytes.truncate(length);
+                Ok(bytes)
+            }
+            None => Err(self.damaged(offset, "the record does not verify")),
+        }
+    }
+
+    pub(crate) fn damaged(&self, offset: u32, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: self.shown.clone(), offset: u64::from(offset), what: what.into() }
+    }
+
+    fn io(&self, action: &'static str, error: &std::io::Error) -> StoreError {
+        StoreError::Io { action, path: self.shown.clone(), error: error.to_string() }
+    }
+}
+
+impl ReadRecord for SegmentFile {
+    fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
+        let bytes = Bytes::from(self.record(place.offset)?);
+        let entry = record::head(&bytes).and_then(|head| head.recovered(place));
+        let Some(entry) = entry.filter(|entry| entry.id == id) else {
+            return Err(StoreError::NotThere { id, place, what: "another record" });
+        };
+        let body_at = record::MESSAGE_HEAD as usize + entry.envelope_length as usize;
+        Ok(Record {
+            owner: entry.owner,
+            envelope: bytes.slice(record::MESSAGE_HEAD as usize..body_at),
+            body: bytes.slice(body_at..),
+        })
+    }
+
+    fn is_cached(&self, _place: Place) -> bool {
+        false
+    }
+}
+
+/// A batch in memory: not written yet, or among the newest.
+impl ReadRecord for Batch {
+    fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
+        let Some((_, message)) = self.find(id).filter(|(stored, _)| stored.place == place) else {
+            return Err(StoreError::NotThere { id, place, what: "another record" });
+        };
+        Ok(Record { owner: message.owner, envelope: message.envelope.clone(), body: message.body.clone() })
+    }
+
+    fn is_cached(&self, _place: Place) -> bool {
+        true
+    }
+}
+
+/// What is given out for a place that the store does not have.
+#[derive(Debug)]
+pub(crate) struct Missing;
+
+impl ReadRecord for Missing {
+    fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
+        Err(StoreError::NotThere { id, place, what: "no such segment" })
+    }
+
+    fn is_cached(&self, _place: Place) -> bool {
+        true
+    }
+}
+
+/// The segments that can be read, shared by the core and the committer.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    open: Mutex<HashMap<u32, Arc<SegmentFile>>>,
+}
+
+impl Segments {
+    pub(crate) fn get(&self, number: u32) -> Option<Arc<SegmentFile>> {
+        self.lock().get(&number).cloned()
+    }
+
+    pub(crate) fn insert(&self, segment: Arc<SegmentFile>) {
+        self.lock().insert(segment.number, segment);
+    }
+
+    /// Number and bytes of the segments, for figures.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let open = self.lock();
+        let bytes = open.values().filter_map(|segment| segment.length().ok()).sum();
+        (open.len() as u64, bytes)
+    }
+
+    /// Forgets a segment and removes its file; readers that hold it go on. A file that stays is in nobody's way.
+    pub(crate) fn remove(&self, files: &dyn Files, number: u32) {
+        self.lock().remove(&number);
+        let path = path_of(number);
+        if let Err(error) = files.remove(&path).map_err(failed(files, "remove", &path)) {
+            tracing::warn!(%error, "a segment that nobody needs stays");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<SegmentFile>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The directory of the segments.
+pub(crate) const DIRECTORY: &str = "journal";
+
+/// The file of a segment.
+pub(crate) fn path_of(number: u32) -> String {
+    format!("{DIRECTORY}/{number:08}.seg")
+}
+
+/// The segment whose file has this name.
+pub(crate) fn number_of(name: &str) -> Option<u32> {
+    name.strip_suffix(".seg").filter(|n| n.len() >= 8).and_then(|n| n.parse().ok())
+}
