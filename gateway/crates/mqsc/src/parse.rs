@@ -162,8 +162,8 @@ impl<'a> Scanner<'a> {
                 _ => {}
             }
         }
-        let word = self.word(offset, self.rest().len());
-        Err(unclosed(keyword, &[word]))
+        // The end, which the caller finds before the closing parenthesis.
+        Ok(self.word(offset, self.rest().len()))
     }
 
     fn word(&mut self, offset: usize, length: usize) -> Word {
@@ -234,7 +234,9 @@ mod tests {
         check("X(a'b)", "0: X");
         check("X(", "0: X");
         check("X(a", "0: X");
-        check("D QL(W DEF(Y)", "2: QL");
+        check("D QL(W DEF(Y)", "7: DEF");
+        check("X(h(1414)", "0: X");
+        check("X(h(1414", "0: X");
         check("A b) c(d)", "2: b");
         check("A )", "2: )");
         check("A 'b'", "2: '");

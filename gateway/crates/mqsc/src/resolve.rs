@@ -283,11 +283,10 @@ impl Resolver {
     /// The one name between the parentheses; a mistake is noted.
     fn name_in(&mut self, noun: &Noun, parameter: &Parameter) -> Name {
         let Some(word) = self.one(parameter) else { return Name::BLANK };
-        let text = word.value();
-        match checked_name(&text, noun.name_length_max) {
+        match checked_name(&word.value(), noun.name_length_max) {
             Ok(name) => name,
             Err(source) => {
-                self.wrong(word, Mistake::Name { name: text, source });
+                self.wrong(word, Mistake::Name { name: word.text.clone(), source });
                 Name::BLANK
             }
         }
@@ -310,9 +309,9 @@ impl Resolver {
         match checked_name(beginning, noun.name_length_max) {
             Ok(name) => Ok(Pattern::Generic(name)),
             Err(NameError::Character { found: '*' | '?' | ':', .. }) => {
-                self.hopeless(word, Mistake::Generic { name: text })
+                self.hopeless(word, Mistake::Generic { name: word.text.clone() })
             }
-            Err(source) => self.hopeless(word, Mistake::Name { name: text, source }),
+            Err(source) => self.hopeless(word, Mistake::Name { name: word.text.clone(), source }),
         }
     }
 
