@@ -155,7 +155,7 @@ fn as_json(value: &Value) -> Json {
         Value::Name(name) => Json::from(name.to_string()),
         Value::Keyword(keyword) => Json::from(keyword.word()),
         Value::Flag(on) => Json::from(*on),
-        Value::List(items) => items.iter().map(|item| as_json(item)).collect(),
+        Value::List(items) => items.iter().map(as_json).collect(),
     }
 }
 
