@@ -1,0 +1,267 @@
+//! Messages come in: written ahead in the unit of a hand-over, visible when the unit is real (DESIGN.md 4).
+
+use std::collections::BTreeSet;
+
+use mq_wire::Reason;
+use store::{Batch, Commit, Kill, NewMessage, UnitId};
+
+use super::counters::Counter;
+use super::device::owner;
+use super::queue::{Entry, LENGTH_MAX};
+use super::{Area, AreaEffect, NonPersistent};
+use crate::frame::{Frame, HEAD_BYTES};
+use crate::message::ENVELOPE_BYTES_MAX;
+use crate::{DeviceMessage, DeviceName, Now, RequestId, Uid};
+
+/// Bytes of a MESSAGE frame that are neither envelope nor payload.
+const MESSAGE_HEAD_BYTES: usize = HEAD_BYTES + Uid::LENGTH + 1 + 1 + 8 + 4;
+
+/// What became of a message that was offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// Written; visible when its unit is real.
+    Stored(Uid),
+    /// It had expired; its unit counts it as taken and expired.
+    Expired,
+}
+
+/// Why the area does not take a message; the undelivered rule decides (mqe.md 4.6).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Undelivered {
+    /// The device is not known and may not enrol itself.
+    #[error("device {device} is not known, and no onboarding pattern lets it in")]
+    UnknownDevice {
+        /// The device.
+        device: DeviceName,
+    },
+    /// The name of the queue cannot be one.
+    #[error("the queue name {name:?} for device {device} is not valid")]
+    BadQueueName {
+        /// The device.
+        device: DeviceName,
+        /// The name.
+        name: String,
+    },
+    /// The device has as many messages or bytes as it may.
+    #[error("device {device} holds {messages} messages and {bytes} bytes, which is its limit")]
+    Full {
+        /// The device.
+        device: DeviceName,
+        /// Its messages.
+        messages: usize,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// All devices together have as many bytes as they may.
+    #[error("all devices together hold {bytes} bytes, which is their limit")]
+    AllFull {
+        /// Bytes of all devices.
+        bytes: u64,
+    },
+    /// It does not fit into a frame, or is longer than a device's message may be.
+    #[error("a message of {bytes} bytes for device {device} is longer than {max}")]
+    TooBig {
+        /// The device.
+        device: DeviceName,
+        /// Payload and envelope.
+        bytes: usize,
+        /// The most.
+        max: usize,
+    },
+}
+
+impl Undelivered {
+    /// The reason for the dead-letter header.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::UnknownDevice { .. } => Reason::UNKNOWN_REMOTE_Q_MGR,
+            Self::BadQueueName { .. } => Reason::UNKNOWN_OBJECT_NAME,
+            Self::Full { .. } => Reason::Q_FULL,
+            Self::AllFull { .. } => Reason::Q_SPACE_NOT_AVAILABLE,
+            Self::TooBig { .. } => Reason::MSG_TOO_BIG_FOR_Q,
+        }
+    }
+
+    /// Whether it may go later without anybody doing anything: the whole intake waits (mqe.md 4.6, "total full").
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::AllFull { .. })
+    }
+}
+
+/// A message of an open unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    number: u32,
+    /// None: it had expired, and is only counted.
+    stored: Option<(u8, Entry)>,
+}
+
+impl Area {
+    /// Takes a message for a device in a unit: its record is written ahead, nobody sees it until
+    /// [`Area::unit_is_real`]. A device that may enrol itself is created.
+    pub fn accept(
+        &mut self,
+        now: Now,
+        device: &DeviceName,
+        message: &DeviceMessage,
+        unit: UnitId,
+        batch: &mut Batch,
+    ) -> Result<Accepted, Undelivered> {
+        let device = *device;
+        if message.queue.is_blank() || !message.queue.is_valid() {
+            let name = message.queue.to_string();
+            return Err(Undelivered::BadQueueName { device, name });
+        }
+        let envelope = message.envelope();
+        let bytes = envelope.len() + message.payload.len();
+        let frame_room = (self.settings.limits.frame_bytes_max as usize).saturating_sub(MESSAGE_HEAD_BYTES);
+        let max = frame_room.min(LENGTH_MAX as usize);
+        if message.payload.len() > self.settings.message_bytes_max as usize {
+            return Err(Undelivered::TooBig { device, bytes, max: self.settings.message_bytes_max as usize });
+        }
+        if envelope.len() > ENVELOPE_BYTES_MAX || bytes > max {
+            return Err(Undelivered::TooBig { device, bytes, max });
+        }
+        let Some(number) = self.find_or_enrol(&device, batch) else {
+            return Err(Undelivered::UnknownDevice { device });
+        };
+        let expiry_ms = message.expiry_ms.unwrap_or(0);
+        if expiry_ms != 0 && expiry_ms <= now.wall_ms {
+            self.units.entry(unit).or_default().push(Written { number, stored: None });
+            return Ok(Accepted::Expired);
+        }
+        self.make_room(number, now, bytes as u64, device, batch)?;
+        let persistent =
+            message.is_persistent() || self.settings.non_persistent == NonPersistent::LikePersistent;
+        let priority = message.priority();
+        let stored = batch.message(NewMessage {
+            unit: Some(unit),
+            owner: owner(number),
+            order: None,
+            priority,
+            persistent,
+            expiry_ms,
+            tags: [hash(&message.descriptor.msg_id.0), hash(&message.descriptor.correl_id.0)],
+            envelope,
+            body: message.payload.clone(),
+        });
+        let entry = Entry::new(stored.id, stored.place, bytes as u32, expiry_ms, persistent);
+        if let Some(found) = self.devices.get_mut(&number) {
+            found.unreal += 1;
+            found.bytes += bytes as u64;
+        }
+        self.bytes += bytes as u64;
+        self.units.entry(unit).or_default().push(Written { number, stored: Some((priority, entry)) });
+        Ok(Accepted::Stored(self.uid(stored.id)))
+    }
+
+    /// Adds the counts of the unit to its commit. Called once, in the turn and just before the commit is added to the
+    /// batch.
+    pub fn seal_unit(&mut self, unit: UnitId, commit: &mut Commit) {
+        let Some(written) = self.units.get(&unit) else { return };
+        let mut touched = BTreeSet::new();
+        for Written { number, stored } in written {
+            let Some(device) = self.devices.get_mut(number) else { continue };
+            device.counters.add(Counter::Accepted, 1);
+            if stored.is_none() {
+                device.counters.add(Counter::Expired, 1);
+            }
+            touched.insert(*number);
+        }
+        for number in touched {
+            if let Some(device) = self.devices.get(&number) {
+                commit.set(super::keys::counters(number), device.counters.to_bytes());
+            }
+        }
+    }
+
+    /// The unit's commit was added to the batch: its messages are visible, and go out to those who wait.
+    pub fn unit_is_real(&mut self, now: Now, unit: UnitId, batch: &mut Batch, out: &mut Vec<AreaEffect>) {
+        let Some(written) = self.units.remove(&unit) else { return };
+        // In the order in which the devices first appear.
+        let mut touched: Vec<(u32, bool)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for Written { number, stored } in written {
+            let Some(device) = self.devices.get_mut(&number) else { continue };
+            device.newest = batch.position();
+            let Some((priority, entry)) = stored else { continue };
+            if seen.insert(number) {
+                touched.push((number, device.queue.is_empty()));
+            }
+            device.unreal -= 1;
+            if entry.expiry_ms != 0 {
+                self.expiring += 1;
+            }
+            device.wait(priority, entry);
+        }
+        for (number, was_empty) in touched {
+            if !self.serve_waiting(number, now, batch, out) && was_empty {
+                self.wake(number, out);
+            }
+        }
+    }
+
+    /// The unit will never be real. Gives what it had written, for the end of the unit in the store.
+    pub fn unit_dropped(&mut self, unit: UnitId) -> Vec<Kill> {
+        let mut kills = Vec::new();
+        for Written { number, stored } in self.units.remove(&unit).unwrap_or_default() {
+            let (Some(device), Some((_, entry))) = (self.devices.get_mut(&number), stored) else { continue };
+            device.unreal -= 1;
+            device.bytes -= u64::from(entry.length());
+            self.bytes -= u64::from(entry.length());
+            kills.push(Kill { id: entry.id, place: entry.place });
+        }
+        kills
+    }
+
+    /// Limits: what has expired goes first, then the message is refused (mqe.md 2.6, 5).
+    fn make_room(
+        &mut self,
+        number: u32,
+        now: Now,
+        bytes: u64,
+        name: DeviceName,
+        batch: &mut Batch,
+    ) -> Result<(), Undelivered> {
+        let (messages_max, bytes_max) =
+            (self.settings.device_messages_max as usize, self.settings.device_bytes_max);
+        let full = |area: &Self| {
+            let device = area.devices.get(&number)?;
+            let full = device.messages() >= messages_max || device.bytes + bytes > bytes_max;
+            full.then(|| Undelivered::Full { device: name, messages: device.messages(), bytes: device.bytes })
+        };
+        if full(self).is_some() {
+            self.expire_some(number, now, batch);
+            if let Some(refusal) = full(self) {
+                return Err(refusal);
+            }
+        }
+        if self.bytes.saturating_add(bytes) > self.settings.total_bytes_max {
+            return Err(Undelivered::AllFull { bytes: self.bytes });
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, number: u32, out: &mut Vec<AreaEffect>) {
+        let Some(device) = self.devices.get(&number) else { return };
+        let Some(link) = device.link().filter(|link| link.resumed && link.get.is_none()) else { return };
+        let waiting = u32::try_from(device.queue.len()).unwrap_or(u32::MAX);
+        if waiting > 0 {
+            let (conn, needs) = (link.conn, Some(device.newest));
+            out.push(AreaEffect::Frame {
+                conn,
+                needs,
+                request: RequestId(0),
+                frame: Frame::Wake { waiting },
+            });
+        }
+    }
+}
+
+/// FNV-1a: the store keeps it beside the message, for look-ups by id that come later.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+}

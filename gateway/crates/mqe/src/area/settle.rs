@@ -1,0 +1,238 @@
+//! The device's word on a message: confirm, reject, release; and an operator's force (ONCE.md 2).
+
+use mq_wire::Reason;
+use store::{Batch, Commit, Id};
+
+use super::counters::Counter;
+use super::device::InDoubt;
+use super::{Area, AreaEffect, OnboardError, keys};
+use crate::frame::{Frame, RejectOutcome};
+use crate::{ConnId, DeviceName, Now, RequestId, StoreIdentity, Uid};
+
+impl Area {
+    /// The device has these durably: they end as delivered. What is gone already is no error.
+    pub fn confirm(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        request: RequestId,
+        uids: &[Uid],
+        batch: &mut Batch,
+        out: &mut Vec<AreaEffect>,
+    ) {
+        let Some(number) = self.resumed_session(conn, request, out) else { return };
+        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
+        let mut commit = Commit::default();
+        let ended = uids.iter().map(|uid| u32::from(self.settle(number, uid, &mut commit))).sum();
+        let Some(device) = self.devices.get_mut(&number) else { return };
+        device.commit(&before, commit, batch);
+        let needs = Some(device.newest);
+        out.push(AreaEffect::Frame { conn, needs, request, frame: Frame::Confirmed { ended } });
+        // There may be room for a window now.
+        self.serve_waiting(number, now, batch, out);
+        self.set_timer(number);
+    }
+
+    /// The device can never take it. It stays in doubt until [`Area::finish_reject`].
+    pub fn reject(
+        &mut self,
+        conn: ConnId,
+        request: RequestId,
+        uid: Uid,
+        reason: Reason,
+        batch: &mut Batch,
+        out: &mut Vec<AreaEffect>,
+    ) {
+        let Some(number) = self.resumed_session(conn, request, out) else { return };
+        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
+        let mut commit = Commit::default();
+        let mut letters = Vec::new();
+        let begun = self.begin_reject(number, &uid, reason, &mut commit, &mut letters);
+        let Some(device) = self.devices.get_mut(&number) else { return };
+        device.commit(&before, commit, batch);
+        if !begun {
+            let frame = Frame::Rejected(uid, RejectOutcome::Gone);
+            out.push(AreaEffect::Frame { conn, needs: Some(device.newest), request, frame });
+        }
+        out.append(&mut letters);
+    }
+
+    /// The dead-letter queue gets the message in the unit of `commit`: it ends there. False if it ended otherwise in
+    /// the meantime: then nothing was added, and nothing may be put.
+    pub fn finish_reject(
+        &mut self,
+        device: &DeviceName,
+        uid: Uid,
+        commit: &mut Commit,
+        batch: &Batch,
+        out: &mut Vec<AreaEffect>,
+    ) -> bool {
+        let Some(device) = self.names.get(device).and_then(|number| self.devices.get_mut(number)) else {
+            return false;
+        };
+        let before = device.counters;
+        let doubt = &mut device.live().doubt;
+        if doubt.get(&uid.id).is_none_or(|found| found.rejected.is_none()) {
+            return false;
+        }
+        let Some(found) = doubt.remove(&uid.id) else { return false };
+        self.bytes -= u64::from(found.entry.length());
+        device.end(&found.entry, Counter::Rejected, commit);
+        device.commit_counters(&before, commit);
+        device.newest = batch.position();
+        if let Some(link) = device.link().filter(|link| link.resumed) {
+            let (conn, needs) = (link.conn, Some(device.newest));
+            let frame = Frame::Rejected(uid, RejectOutcome::DeadLettered);
+            out.push(AreaEffect::Frame { conn, needs, request: RequestId(0), frame });
+        }
+        device.rest();
+        true
+    }
+
+    /// Not now: it waits again, in its old place.
+    pub fn release(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        request: RequestId,
+        uid: Uid,
+        batch: &mut Batch,
+        out: &mut Vec<AreaEffect>,
+    ) {
+        let Some(number) = self.resumed_session(conn, request, out) else { return };
+        let ours = self.is_ours(&uid);
+        let Some(device) = self.devices.get_mut(&number) else { return };
+        let before = device.counters;
+        let mut commit = Commit::default();
+        let live = device.live();
+        if !ours {
+            device.counters.add(Counter::Strange, 1);
+        } else if live.tombs.remove(&uid.id) {
+            commit.remove(keys::tombstone(number, uid.id));
+            device.counters.add(Counter::Late, 1);
+        } else if live.doubt.get(&uid.id).is_some_and(|doubt| doubt.rejected.is_none())
+            && let Some(InDoubt { entry, priority, .. }) = live.doubt.remove(&uid.id)
+        {
+            self.expiring += u64::from(entry.expiry_ms != 0);
+            device.wait(priority, entry);
+        }
+        device.commit(&before, commit, batch);
+        let needs = Some(device.newest);
+        out.push(AreaEffect::Frame { conn, needs, request, frame: Frame::Released(uid) });
+        self.serve_waiting(number, now, batch, out);
+    }
+
+    /// An operator ends a message that is in doubt. A tombstone waits for the device's word on it.
+    pub fn force(
+        &mut self,
+        now: Now,
+        device: &DeviceName,
+        uid: Uid,
+        batch: &mut Batch,
+    ) -> Result<bool, OnboardError> {
+        let number = self.number(device)?;
+        let Some(device) = self.devices.get_mut(&number) else { return Ok(false) };
+        let before = device.counters;
+        let live = device.live();
+        let Some(found) = live.doubt.remove(&uid.id) else { return Ok(false) };
+        live.tombs.insert(uid.id);
+        let mut commit = Commit::default();
+        self.bytes -= u64::from(found.entry.length());
+        device.end(&found.entry, Counter::Forced, &mut commit);
+        commit.set(keys::tombstone(number, uid.id), now.wall_ms.to_be_bytes().to_vec());
+        device.commit(&before, commit, batch);
+        Ok(true)
+    }
+
+    /// A uid that the device has durably; whether a message ended by it.
+    pub(super) fn settle(&mut self, number: u32, uid: &Uid, commit: &mut Commit) -> bool {
+        let ours = self.is_ours(uid);
+        let Some(device) = self.devices.get_mut(&number) else { return false };
+        if !ours {
+            device.counters.add(Counter::Strange, 1);
+            return false;
+        }
+        let live = device.live();
+        if live.tombs.remove(&uid.id) {
+            commit.remove(keys::tombstone(number, uid.id));
+            device.counters.add(Counter::Late, 1);
+            return false;
+        }
+        let entry = if let Some(doubt) = live.doubt.remove(&uid.id) {
+            doubt.entry
+        } else {
+            let Some((priority, _)) = device.queue.find(uid.id) else { return false };
+            if !device.live().mark.covers(priority, uid.id) {
+                // Never handed out to this store: another store's word on a message of the same number.
+                device.counters.add(Counter::Strange, 1);
+                return false;
+            }
+            let Some((_, entry)) = device.queue.remove(uid.id) else { return false };
+            device.left_queue(&entry);
+            self.expiring -= u64::from(entry.expiry_ms != 0);
+            entry
+        };
+        self.bytes -= u64::from(entry.length());
+        device.end(&entry, Counter::Delivered, commit);
+        true
+    }
+
+    /// Marks a message as on its way to the dead-letter queue. False if it is gone, or never was handed out.
+    pub(super) fn begin_reject(
+        &mut self,
+        number: u32,
+        uid: &Uid,
+        reason: Reason,
+        commit: &mut Commit,
+        letters: &mut Vec<AreaEffect>,
+    ) -> bool {
+        let ours = self.is_ours(uid);
+        let Some(device) = self.devices.get_mut(&number) else { return false };
+        if !ours {
+            device.counters.add(Counter::Strange, 1);
+            return false;
+        }
+        let live = device.live();
+        if live.tombs.remove(&uid.id) {
+            commit.remove(keys::tombstone(number, uid.id));
+            device.counters.add(Counter::Late, 1);
+            return false;
+        }
+        if !live.doubt.contains_key(&uid.id) {
+            let Some((priority, _)) = device.queue.find(uid.id) else { return false };
+            if !device.live().mark.covers(priority, uid.id) {
+                device.counters.add(Counter::Strange, 1);
+                return false;
+            }
+            let Some((priority, entry)) = device.queue.remove(uid.id) else { return false };
+            device.left_queue(&entry);
+            self.expiring -= u64::from(entry.expiry_ms != 0);
+            device.live().doubt.insert(uid.id, InDoubt { entry, priority, sent: None, rejected: None });
+        }
+        let name = device.name;
+        if let Some(doubt) = device.live().doubt.get_mut(&uid.id)
+            && doubt.rejected.replace(reason).is_none()
+        {
+            let place = doubt.entry.place;
+            letters.push(AreaEffect::DeadLetter { device: name, uid: *uid, place, reason });
+        }
+        true
+    }
+
+    /// The name of a message on the wire.
+    pub(super) fn uid(&self, id: Id) -> Uid {
+        Uid { store: self.identity(id), id }
+    }
+
+    fn is_ours(&self, uid: &Uid) -> bool {
+        uid.store == self.identity(uid.id)
+    }
+
+    /// The identity under which a message was taken in.
+    fn identity(&self, id: Id) -> StoreIdentity {
+        let at = self.identities.partition_point(|(start, _)| *start <= id.start());
+        at.checked_sub(1)
+            .and_then(|at| self.identities.get(at))
+            .map_or(self.settings.identity, |found| found.1)
+    }
+}
