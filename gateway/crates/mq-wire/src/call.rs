@@ -96,7 +96,8 @@ impl Call {
             | SegmentType::MQCMIT_REPLY
             | SegmentType::MQBACK
             | SegmentType::MQBACK_REPLY => Self::Empty,
-            // Replies without output: some send the request's body back, nothing is in it (mq-wire-observed-base.md 4.1).
+            // Nothing comes back from these two; some queue managers send the request's body back all the same
+            // (mq-wire-observed-base.md 4.1).
             SegmentType::MQCLOSE_REPLY | SegmentType::MQSET_REPLY if body.is_empty() => Self::Empty,
             SegmentType::MQCONN | SegmentType::MQCONN_REPLY => {
                 Self::Connect(Box::new(ConnectBody::decode(body, coding)?))

@@ -26,6 +26,11 @@ mod body;
 mod call;
 mod segment;
 
+#[doc(hidden)]
+pub mod fuzz;
+#[doc(hidden)]
+pub mod samples;
+
 pub use body::Body;
 pub use call::{
     ApiHeader, AttributesBody, Call, CloseBody, ConnectBody, ConnectOptionsPart, Fcno, Fopa, GetBody,
