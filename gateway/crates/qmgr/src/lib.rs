@@ -34,11 +34,39 @@
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
 //! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
+mod clock;
+mod connection;
+mod defaults;
+mod define;
+mod envelope;
+mod error;
+mod get;
+mod hash;
+mod index;
+mod inquire;
 mod local;
+mod manager;
+mod mismatch;
+mod object;
+mod open;
+mod put;
+mod queue;
+mod resolve;
+mod run;
 mod settings;
+mod start;
+mod sweep;
+mod unit;
 mod verb;
+mod waiting;
 
+#[cfg(test)]
+mod tests;
+
+pub use error::{RecordError, StartError};
 pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
+pub use manager::QueueManager;
+pub use mismatch::Mismatch;
 pub use settings::{Limits, Settings};
 pub use verb::{
     CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,

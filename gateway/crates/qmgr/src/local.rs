@@ -4,10 +4,16 @@
 //! A lock takes the message off the queue, like a get in a unit of work, until it is given back or taken for good.
 
 use bytes::Bytes;
-use mq_wire::{ApplName, ApplType, ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
-use store::{Id, Place};
+use mq_wire::{ApplName, ApplType, ChannelName, Mqmd, Mqod, OpenOptions, QMgrName, QName, Reason, UserId};
+use mqsc::ObjectKind;
+use store::{Batch, Commit, Id, Place, UnitId};
 
-use crate::verb::Rights;
+use crate::connection::Unit;
+use crate::index::Select;
+use crate::manager::QueueManager;
+use crate::put::{Chosen, Message, Sender};
+use crate::queue::{Held, bury};
+use crate::verb::{Effect, Now, Rights};
 
 /// Who holds locks. The owner gives the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,7 +127,7 @@ pub struct QueueView {
     pub expired: u64,
 }
 
-/// A message of the owner's for [`crate::QueueManager::put_in_unit`].
+/// A message of the owner's for [`QueueManager::put_in_unit`].
 #[derive(Debug, Clone)]
 pub struct UnitPut {
     /// Its queue.
@@ -132,4 +138,165 @@ pub struct UnitPut {
     pub md: Mqmd,
     /// Its data.
     pub body: Bytes,
+}
+
+/// A unit of the owner: what it put, and the locks that it takes for good.
+#[derive(Debug, Default)]
+pub(crate) struct OwnUnit {
+    puts: Vec<Held>,
+    taken: Vec<(Holder, Held)>,
+}
+
+/// Headers that may come on top of MAXMSGL of the queue manager, where it is not an application that puts.
+const HEADERS_MAX: u32 = 4_000;
+
+impl QueueManager {
+    /// Locks the next messages of a queue, in order, up to so many messages and bytes (always one, whatever its
+    /// length). None if there are none.
+    pub fn lock_next(
+        &mut self,
+        now: Now,
+        queue: &QName,
+        holder: Holder,
+        messages_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<Locked>, Reason> {
+        let number = self.directory.number(*queue).ok_or(Reason::UNKNOWN_OBJECT_NAME)?;
+        let object = self.directory.get_mut(number).ok_or(Reason::UNKNOWN_OBJECT_NAME)?;
+        if !object.facts.get {
+            return Err(Reason::GET_INHIBITED);
+        }
+        let local = object.local.as_deref_mut().ok_or(Reason::OPTION_NOT_VALID_FOR_TYPE)?;
+        let (mut locked, mut bytes, mut expired) = (Vec::new(), 0, Vec::new());
+        while locked.len() < messages_max {
+            let found = local.index.find(Select::Any, None, now.wall_ms, &mut expired);
+            self.expired.take(number, local, &expired);
+            expired.clear();
+            let Some(key) = found else { break };
+            let length = local.index.get(key).map_or(0, |entry| entry.body_length as usize);
+            if !locked.is_empty() && bytes + length > bytes_max {
+                break;
+            }
+            let Some(entry) = local.index.remove(key) else { break };
+            bytes += length;
+            local.uncommitted_gets += 1;
+            self.locks.insert((holder, entry.id), Held { queue: number, key, entry });
+            locked.push(Locked {
+                id: entry.id,
+                place: entry.place,
+                order: key.order,
+                priority: entry.priority,
+                persistent: entry.persistent,
+                expiry_ms: entry.expiry_ms,
+                body_length: entry.body_length,
+                backout_count: entry.backouts,
+            });
+        }
+        if !self.expired.is_empty() {
+            // Their deaths are written with the next batch: soon.
+            self.sweep_at = Some(now.instant);
+        }
+        Ok(locked)
+    }
+
+    /// Gives locked messages back to their places. Ids that the holder has not locked are passed over.
+    pub fn unlock(&mut self, now: Now, holder: Holder, ids: &[Id], batch: &mut Batch, out: &mut Vec<Effect>) {
+        let held: Vec<Held> = ids.iter().filter_map(|id| self.locks.remove(&(holder, *id))).collect();
+        self.put_back(now, held, batch, out);
+        self.finish(batch, out);
+    }
+
+    /// Gives all that a holder has locked back.
+    pub fn unlock_all(&mut self, now: Now, holder: Holder, batch: &mut Batch, out: &mut Vec<Effect>) {
+        let all = self.locks.range((holder, Id::from_u64(0))..=(holder, Id::from_u64(u64::MAX)));
+        let ids: Vec<Id> = all.map(|((_, id), _)| *id).collect();
+        self.unlock(now, holder, &ids, batch, out);
+    }
+
+    /// Takes locked messages for good, looking again at each lock: adds their deaths to the commit record of the
+    /// owner. Says for each whether it was locked. Final with [`Self::unit_is_real`], or at once if the record is of
+    /// no unit.
+    pub fn take_locked(&mut self, holder: Holder, ids: &[Id], commit: &mut Commit) -> Vec<bool> {
+        let mut taken = Vec::with_capacity(ids.len());
+        for id in ids {
+            let held = self.locks.remove(&(holder, *id));
+            taken.push(held.is_some());
+            let Some(held) = held else { continue };
+            bury(&held.entry, commit);
+            if let Some(unit) = commit.unit {
+                self.units.entry(unit).or_default().taken.push((holder, held));
+            } else if let Some(local) = self.directory.local_mut(held.queue) {
+                local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
+                self.dirty.insert(held.queue);
+            }
+        }
+        taken
+    }
+
+    /// Puts a message in the unit of the owner's commit record. It cannot be had before [`Self::unit_is_real`].
+    pub fn put_in_unit(
+        &mut self,
+        now: Now,
+        who: &Putter,
+        put: UnitPut,
+        commit: &Commit,
+        batch: &mut Batch,
+    ) -> Result<PutOutcome, Reason> {
+        let unit = commit.unit.ok_or(Reason::UOW_NOT_AVAILABLE)?;
+        let od = Mqod { object_name: put.queue.into(), object_q_mgr_name: put.q_mgr, ..Mqod::default() };
+        let route = self.route(&od, OpenOptions::OUTPUT, who.rights)?;
+        if self
+            .directory
+            .get(route.used)
+            .is_some_and(|object| object.definition.kind == ObjectKind::ModelQueue)
+        {
+            return Err(Reason::Q_TYPE_ERROR);
+        }
+        let context = match who.context {
+            PutContext::Default => Chosen::Default,
+            PutContext::SetIdentity => Chosen::SetIdentity,
+            PutContext::SetAll => Chosen::SetAll,
+        };
+        let sender = Sender { user: who.user, appl_name: who.appl_name, appl_type: who.appl_type, context };
+        let message = Message {
+            md: put.md,
+            body: put.body,
+            new_msg_id: false,
+            new_correl_id: false,
+            headers: HEADERS_MAX,
+        };
+        let accepted = self.store(now, &sender, &route, message, Some(unit), batch)?;
+        self.units.entry(unit).or_default().puts.push(accepted.held);
+        Ok(PutOutcome {
+            queue: route.queue,
+            q_mgr: route.q_mgr,
+            md: accepted.md,
+            reason: accepted.reason,
+            id: accepted.held.entry.id,
+        })
+    }
+
+    /// The owner has added the commit record of the unit to the batch: what was put can be had, what was taken is
+    /// gone.
+    pub fn unit_is_real(&mut self, now: Now, unit: UnitId, batch: &mut Batch, out: &mut Vec<Effect>) {
+        let Some(OwnUnit { puts, taken }) = self.units.remove(&unit) else { return };
+        let mut lost = Commit::default();
+        for held in puts.iter().filter(|held| self.directory.local(held.queue).is_none()) {
+            lost.kill(held.entry.id, held.entry.place);
+        }
+        batch.commit(lost);
+        let gets = taken.into_iter().map(|(_, held)| held).collect();
+        self.settle(now, Unit { id: Some(unit), puts, gets }, batch, out);
+        self.finish(batch, out);
+    }
+
+    /// The unit shall never be: what was put never was, what was taken is locked as before. Writes the end of what
+    /// was put under it here; what others wrote is theirs.
+    pub fn unit_dropped(&mut self, unit: UnitId, batch: &mut Batch) {
+        let Some(OwnUnit { puts, taken }) = self.units.remove(&unit) else { return };
+        self.forget_puts(&Unit { id: Some(unit), puts, gets: Vec::new() }, batch);
+        for (holder, held) in taken {
+            self.locks.insert((holder, held.entry.id), held);
+        }
+    }
 }

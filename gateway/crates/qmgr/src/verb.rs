@@ -318,8 +318,7 @@ pub struct IdCheck {
 impl IdCheck {
     /// Whether the descriptor has the ids.
     pub fn fits(&self, md: &Mqmd) -> bool {
-        self.msg_id.is_none_or(|id| id == md.msg_id)
-            && self.correl_id.is_none_or(|id| id == md.correl_id)
+        self.msg_id.is_none_or(|id| id == md.msg_id) && self.correl_id.is_none_or(|id| id == md.correl_id)
     }
 }
 

@@ -1,0 +1,133 @@
+//! A connection of an application: its user, its open handles, its unit of work.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
+use store::UnitId;
+
+use crate::index::Key;
+use crate::queue::{Directory, Held};
+use crate::verb::{Connect, Rights};
+use crate::waiting::Turn;
+
+/// A connection of an application.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) user: UserId,
+    pub(crate) appl_name: ApplName,
+    pub(crate) appl_type: ApplType,
+    pub(crate) rights: Rights,
+    pub(crate) handles: BTreeMap<i32, Handle>,
+    next_handle: i32,
+    pub(crate) unit: Unit,
+    /// Its gets that wait, by queue and turn.
+    pub(crate) waits: BTreeSet<(u64, Turn)>,
+}
+
+/// A unit of work.
+#[derive(Debug, Default)]
+pub(crate) struct Unit {
+    /// Under which its puts are written ahead; given with the first put.
+    pub(crate) id: Option<UnitId>,
+    pub(crate) puts: Vec<Held>,
+    pub(crate) gets: Vec<Held>,
+}
+
+impl Unit {
+    /// Messages in it, as MAXUMSGS counts them.
+    pub(crate) fn messages(&self) -> usize {
+        self.puts.len() + self.gets.len()
+    }
+}
+
+/// An open object.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    pub(crate) options: OpenOptions,
+    pub(crate) target: Target,
+    /// The message last browsed.
+    pub(crate) cursor: Option<Key>,
+    /// Whether it counts among the handles open for input, and excludes others.
+    pub(crate) input: Option<bool>,
+    /// Whether it made the temporary dynamic queue, which goes when it is closed.
+    pub(crate) made: bool,
+}
+
+/// What a handle stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    QueueManager,
+    Queue(Route),
+}
+
+/// A queue as it was resolved when it was opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    /// The queue at its destination.
+    pub(crate) queue: QName,
+    /// The queue manager of the destination.
+    pub(crate) q_mgr: QMgrName,
+    /// Whether a transmission queue header is needed.
+    pub(crate) remote: bool,
+    /// The local queue that is used.
+    pub(crate) used: u64,
+    /// Every definition on the way, with its version.
+    pub(crate) path: Vec<(u64, u32)>,
+    /// What the definition named first is, for MQINQ and MQSET and the defaults of messages.
+    pub(crate) first: u64,
+}
+
+impl Route {
+    /// Whether everything on the way is as it was.
+    pub(crate) fn check(&self, directory: &Directory) -> Result<(), Reason> {
+        for (number, version) in &self.path {
+            match directory.get(*number) {
+                None if *number == self.used && !self.remote => return Err(Reason::Q_DELETED),
+                Some(object) if object.version == *version => {}
+                _ => return Err(Reason::OBJECT_CHANGED),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn passes(&self, number: u64) -> bool {
+        self.path.iter().any(|(other, _)| *other == number)
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(connect: &Connect) -> Self {
+        Self {
+            user: connect.user,
+            appl_name: connect.appl_name,
+            appl_type: connect.appl_type,
+            rights: connect.rights,
+            handles: BTreeMap::new(),
+            next_handle: 1,
+            unit: Unit::default(),
+            waits: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a handle in and gives its number: never one that is in use, one used before only after all others.
+    pub(crate) fn add(&mut self, handle: Handle) -> i32 {
+        loop {
+            let number = self.next_handle;
+            self.next_handle = if number == i32::MAX { 1 } else { number + 1 };
+            if let Entry::Vacant(free) = self.handles.entry(number) {
+                free.insert(handle);
+                return number;
+            }
+        }
+    }
+
+    pub(crate) fn handle(&self, number: i32) -> Result<&Handle, Reason> {
+        self.handles.get(&number).ok_or(Reason::HOBJ_ERROR)
+    }
+}
+
+/// Whether the names of SYSTEM objects are closed to the one who asks.
+pub(crate) fn may_name(rights: Rights, name: QName) -> bool {
+    rights == Rights::Admin || !name.trimmed().starts_with(b"SYSTEM.")
+}

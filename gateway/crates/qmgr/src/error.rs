@@ -1,0 +1,46 @@
+//! What can go wrong outside of a call. What a caller of MQ may see is a reason code.
+
+use mq_wire::Reason;
+
+/// Why the queue manager cannot start from what the store holds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot start the queue manager: {0}")]
+pub struct StartError(#[from] pub RecordError);
+
+/// A record of keyed state that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// Written by a newer version.
+    #[error("the record {key} has version {version}: use a newer program")]
+    Version {
+        /// Its key.
+        key: String,
+        /// Its version.
+        version: u8,
+    },
+    /// Not what it should be.
+    #[error("the record {key} is damaged: {what}; restore a backup")]
+    Damaged {
+        /// Its key.
+        key: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// Reason codes that are not in the common list (mq-objects.md 2.2).
+pub(crate) mod reason {
+    use super::Reason;
+
+    pub(crate) const CHAR_ATTR_LENGTH_ERROR: Reason = Reason(2006);
+    pub(crate) const DYNAMIC_Q_NAME_ERROR: Reason = Reason(2011);
+    pub(crate) const INHIBIT_VALUE_ERROR: Reason = Reason(2020);
+    pub(crate) const TRIGGER_CONTROL_ERROR: Reason = Reason(2075);
+    pub(crate) const TRIGGER_DEPTH_ERROR: Reason = Reason(2076);
+    pub(crate) const TRIGGER_MSG_PRIORITY_ERR: Reason = Reason(2077);
+    pub(crate) const TRIGGER_TYPE_ERROR: Reason = Reason(2078);
+    pub(crate) const NOT_OPEN_FOR_PASS_ALL: Reason = Reason(2093);
+    pub(crate) const NOT_OPEN_FOR_PASS_IDENT: Reason = Reason(2094);
+    pub(crate) const NOT_OPEN_FOR_SET_ALL: Reason = Reason(2095);
+    pub(crate) const NOT_OPEN_FOR_SET_IDENT: Reason = Reason(2096);
+}

@@ -1,0 +1,301 @@
+//! The messages of a queue that can be had now, in the order in which they are had.
+//!
+//! A message that is locked (got in a unit of work, or by the gateway) or not committed is not in here: it is with
+//! the one who holds it, together with its key, and comes back to its place. So nothing is ever stepped over.
+//!
+//! An entry takes [`Entry`] and its order key, about 110 bytes in all. Indexes by MsgId and CorrelId are made when
+//! somebody first gets by them from a queue that is not short, and dropped when the queue is empty.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included, Unbounded};
+
+use store::{Id, Place};
+
+/// The place of a message in its queue: class (0 is got first; 9 minus the priority, or 0 on a FIFO queue), then
+/// the order key of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) class: u8,
+    pub(crate) order: u64,
+}
+
+/// What is known of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) id: Id,
+    /// Wall clock milliseconds; 0 is never.
+    pub(crate) expiry_ms: u64,
+    /// Hashes of MsgId and CorrelId.
+    pub(crate) tags: [u64; 2],
+    pub(crate) place: Place,
+    pub(crate) body_length: u32,
+    /// The batch of this start that made it real, for answers that say it is there; 0: long durable.
+    /// [`Entry::LATE`]: a batch with a larger number.
+    pub(crate) batch: u32,
+    pub(crate) backouts: u16,
+    pub(crate) priority: u8,
+    pub(crate) persistent: bool,
+}
+
+impl Entry {
+    /// See [`Entry::batch`].
+    pub(crate) const LATE: u32 = u32::MAX;
+
+    pub(crate) fn is_expired(&self, wall_ms: u64) -> bool {
+        self.expiry_ms != 0 && self.expiry_ms <= wall_ms
+    }
+}
+
+/// Which messages are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Select {
+    Any,
+    MsgId(u64),
+    CorrelId(u64),
+    Both(u64, u64),
+    /// By token, which says the place.
+    At(Key),
+}
+
+impl Select {
+    pub(crate) fn fits(self, key: Key, entry: &Entry) -> bool {
+        let [msg_id, correl_id] = entry.tags;
+        match self {
+            Self::Any => true,
+            Self::MsgId(wanted) => wanted == msg_id,
+            Self::CorrelId(wanted) => wanted == correl_id,
+            Self::Both(wanted, other) => wanted == msg_id && other == correl_id,
+            Self::At(wanted) => wanted == key,
+        }
+    }
+
+    /// Every selection that the message fits.
+    pub(crate) fn all_of(key: Key, entry: &Entry) -> [Self; 5] {
+        let [msg_id, correl_id] = entry.tags;
+        [
+            Self::Any,
+            Self::MsgId(msg_id),
+            Self::CorrelId(correl_id),
+            Self::Both(msg_id, correl_id),
+            Self::At(key),
+        ]
+    }
+}
+
+/// Messages up to which a match looks at each.
+const SHORT: usize = 64;
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    classes: [BTreeMap<u64, Entry>; 10],
+    count: usize,
+    expiring: usize,
+    by_msg_id: Option<BTreeSet<(u64, Key)>>,
+    by_correl_id: Option<BTreeSet<(u64, Key)>>,
+    /// Entries looked at, ever: what a test counts instead of time.
+    pub(crate) steps: u64,
+}
+
+impl Index {
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// How many of them can expire.
+    pub(crate) fn expiring(&self) -> usize {
+        self.expiring
+    }
+
+    pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
+        self.classes.get(usize::from(key.class))?.get(&key.order)
+    }
+
+    /// Adds a message. The class is 0 to 9.
+    pub(crate) fn insert(&mut self, key: Key, entry: Entry) {
+        let Some(class) = self.classes.get_mut(usize::from(key.class)) else { return };
+        class.insert(key.order, entry);
+        self.count += 1;
+        self.expiring += usize::from(entry.expiry_ms != 0);
+        if let Some(index) = &mut self.by_msg_id {
+            index.insert((entry.tags[0], key));
+        }
+        if let Some(index) = &mut self.by_correl_id {
+            index.insert((entry.tags[1], key));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
+        let entry = self.classes.get_mut(usize::from(key.class))?.remove(&key.order)?;
+        self.count -= 1;
+        self.expiring -= usize::from(entry.expiry_ms != 0);
+        if self.count == 0 {
+            (self.by_msg_id, self.by_correl_id) = (None, None);
+        }
+        if let Some(index) = &mut self.by_msg_id {
+            index.remove(&(entry.tags[0], key));
+        }
+        if let Some(index) = &mut self.by_correl_id {
+            index.remove(&(entry.tags[1], key));
+        }
+        Some(entry)
+    }
+
+    /// The first message behind `after` that fits and has not expired. Those found expired are put into `expired`
+    /// and are to be removed.
+    pub(crate) fn find(
+        &mut self,
+        select: Select,
+        after: Option<Key>,
+        wall_ms: u64,
+        expired: &mut Vec<Key>,
+    ) -> Option<Key> {
+        let mut after = after;
+        loop {
+            let key = self.next(select, after)?;
+            self.steps += 1;
+            if !self.get(key).is_some_and(|entry| entry.is_expired(wall_ms)) {
+                return Some(key);
+            }
+            expired.push(key);
+            after = Some(key);
+        }
+    }
+
+    fn next(&mut self, select: Select, after: Option<Key>) -> Option<Key> {
+        match select {
+            Select::Any => self.behind(after).next().map(|(key, _)| key),
+            Select::At(key) => {
+                (after.is_none_or(|after| after < key) && self.get(key).is_some()).then_some(key)
+            }
+            _ if self.count <= SHORT && self.by_msg_id.is_none() && self.by_correl_id.is_none() => {
+                let (mut steps, mut found) = (0, None);
+                for (key, entry) in self.behind(after) {
+                    steps += 1;
+                    if select.fits(key, entry) {
+                        found = Some(key);
+                        break;
+                    }
+                }
+                self.steps += steps;
+                found
+            }
+            Select::MsgId(tag) => after_tag(self.tagged(0), tag, after).next(),
+            Select::CorrelId(tag) => after_tag(self.tagged(1), tag, after).next(),
+            Select::Both(msg_id, correl_id) => {
+                // MsgIds are unique in all likelihood, CorrelIds need not be.
+                let keys: Vec<Key> = after_tag(self.tagged(0), msg_id, after).collect();
+                self.steps += keys.len() as u64;
+                keys.into_iter().find(|key| self.get(*key).is_some_and(|entry| entry.tags[1] == correl_id))
+            }
+        }
+    }
+
+    /// Everything behind `after`, in order.
+    pub(crate) fn behind(&self, after: Option<Key>) -> impl Iterator<Item = (Key, &Entry)> {
+        let first = after.map_or(0, |key| key.class);
+        self.classes.iter().enumerate().skip(usize::from(first)).flat_map(move |(class, entries)| {
+            let class = class as u8;
+            let from = match after {
+                Some(key) if key.class == class => Excluded(key.order),
+                _ => Unbounded,
+            };
+            entries.range((from, Unbounded)).map(move |(order, entry)| (Key { class, order: *order }, entry))
+        })
+    }
+
+    /// The index by one of the tags, made now if it is not there.
+    fn tagged(&mut self, tag: usize) -> &BTreeSet<(u64, Key)> {
+        let missing = if tag == 0 { self.by_msg_id.is_none() } else { self.by_correl_id.is_none() };
+        let made = missing.then(|| {
+            self.steps += self.count as u64;
+            self.behind(None).map(|(key, entry)| (entry.tags[tag], key)).collect::<BTreeSet<_>>()
+        });
+        let index = if tag == 0 { &mut self.by_msg_id } else { &mut self.by_correl_id };
+        index.get_or_insert_with(|| made.unwrap_or_default())
+    }
+}
+
+fn after_tag(
+    index: &BTreeSet<(u64, Key)>,
+    tag: u64,
+    after: Option<Key>,
+) -> impl Iterator<Item = Key> + use<'_> {
+    let first = Key { class: 0, order: 0 };
+    let from = after.map_or(Included((tag, first)), |key| Excluded((tag, key)));
+    let last = Key { class: u8::MAX, order: u64::MAX };
+    index.range((from, Included((tag, last)))).map(|(_, key)| *key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u64, tags: [u64; 2], expiry_ms: u64) -> Entry {
+        Entry {
+            id: Id::from_u64(number),
+            expiry_ms,
+            tags,
+            place: Place::default(),
+            body_length: 0,
+            batch: 0,
+            backouts: 0,
+            priority: 0,
+            persistent: false,
+        }
+    }
+
+    fn key(class: u8, order: u64) -> Key {
+        Key { class, order }
+    }
+
+    #[test]
+    fn an_entry_is_small() {
+        assert!(size_of::<Entry>() <= 56, "{}", size_of::<Entry>());
+    }
+
+    #[test]
+    fn order_is_by_class_and_then_by_order_key() {
+        let mut index = Index::default();
+        for (class, order) in [(9, 1), (0, 7), (9, 0), (3, 5)] {
+            index.insert(key(class, order), entry(order, [0, 0], 0));
+        }
+        let keys: Vec<_> = index.behind(None).map(|(key, _)| key).collect();
+        assert_eq!(keys, [key(0, 7), key(3, 5), key(9, 0), key(9, 1)]);
+        assert_eq!(index.find(Select::Any, Some(key(3, 5)), 0, &mut Vec::new()), Some(key(9, 0)));
+        assert_eq!(index.find(Select::Any, Some(key(9, 1)), 0, &mut Vec::new()), None);
+        assert_eq!(index.find(Select::At(key(9, 0)), None, 0, &mut Vec::new()), Some(key(9, 0)));
+    }
+
+    #[test]
+    fn a_match_costs_the_same_on_a_long_queue() {
+        let mut index = Index::default();
+        for number in 0..10_000 {
+            index.insert(key(9, number), entry(number, [number, number / 2], 0));
+        }
+        let find = |index: &mut Index, select, after| index.find(select, after, 0, &mut Vec::new());
+        assert_eq!(find(&mut index, Select::MsgId(77), None), Some(key(9, 77)));
+        assert_eq!(find(&mut index, Select::CorrelId(4_999), None), Some(key(9, 9_998)));
+        assert_eq!(find(&mut index, Select::CorrelId(4_999), Some(key(9, 9_998))), Some(key(9, 9_999)));
+        assert_eq!(find(&mut index, Select::Both(9, 4), None), Some(key(9, 9)));
+        assert_eq!(find(&mut index, Select::Both(9, 5), None), None);
+        let before = index.steps;
+        for number in (0..10_000).rev() {
+            assert_eq!(find(&mut index, Select::MsgId(number), None), Some(key(9, number)));
+            index.remove(key(9, number));
+        }
+        assert!(index.steps - before <= 20_000, "{}", index.steps - before);
+        assert!(index.by_msg_id.is_none(), "an empty queue keeps no index");
+    }
+
+    #[test]
+    fn the_expired_are_stepped_over_and_named() {
+        let mut index = Index::default();
+        index.insert(key(9, 1), entry(1, [0, 0], 100));
+        index.insert(key(9, 2), entry(2, [0, 0], 101));
+        let mut expired = Vec::new();
+        assert_eq!(index.find(Select::Any, None, 100, &mut expired), Some(key(9, 2)));
+        assert_eq!(expired, [key(9, 1)]);
+        assert_eq!(index.expiring(), 2);
+    }
+}

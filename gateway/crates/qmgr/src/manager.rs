@@ -1,0 +1,343 @@
+//! The queue manager as a whole: its state, how it starts, and how events come in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use mq_wire::{Ccsid, ChannelName, CompCode, MsgId, QMgrName, QName, Reason};
+use mqsc::{Attribute, ObjectKind};
+use store::{Batch, Commit, Id, Position, UnitId};
+
+use crate::clock::definition_date_time;
+use crate::connection::Connection;
+use crate::hash::hash;
+use crate::local::{ChannelView, Holder, OwnUnit, QueueView};
+use crate::object::{Definition, key};
+use crate::queue::{Directory, Expired, Held, Local, needs};
+use crate::resolve::Resolver;
+use crate::settings::Settings;
+use crate::verb::{CallId, ConnId, Connect, Connected, Effect, Now, Reply, Verb};
+use crate::waiting::Turn;
+
+/// The queue manager. See the crate's text.
+#[derive(Debug)]
+pub struct QueueManager {
+    pub(crate) settings: Settings,
+    /// Key of the hashes in the index and in the store.
+    pub(crate) hash_key: [u64; 2],
+    pub(crate) this: Definition,
+    pub(crate) this_position: Position,
+    pub(crate) directory: Directory,
+    pub(crate) channels: BTreeMap<ChannelName, Definition>,
+    pub(crate) connections: BTreeMap<ConnId, Connection>,
+    /// Units of the owner ([`crate::local`]): what was put, what was taken.
+    pub(crate) units: BTreeMap<UnitId, OwnUnit>,
+    /// Messages locked by the owner.
+    pub(crate) locks: BTreeMap<(Holder, Id), Held>,
+    /// Waits that end by themselves.
+    pub(crate) deadlines: BTreeSet<(Instant, u64, Turn)>,
+    pub(crate) next_turn: Turn,
+    /// The next object number, and the one up to which they are reserved durably.
+    pub(crate) next_number: u64,
+    pub(crate) numbers_reserved: u64,
+    /// Ids made by this start: bytes of the descriptor, see [`QueueManager::unique`].
+    pub(crate) unique: u64,
+    pub(crate) expired: Expired,
+    /// Watched queues on which a message can be had since the owner was last told.
+    pub(crate) arrived: BTreeSet<u64>,
+    /// Queues of which something was taken for good without a batch at hand: with the next one they are as they are.
+    pub(crate) dirty: BTreeSet<u64>,
+    pub(crate) quiescing: bool,
+    /// When the expiry sweep goes on, and with which queue.
+    pub(crate) sweep_at: Option<Instant>,
+    pub(crate) sweep_from: QName,
+    /// Messages in the store that belong to no queue.
+    pub(crate) orphans: u64,
+}
+
+impl QueueManager {
+    /// A call of a connection.
+    pub fn apply(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        call: CallId,
+        verb: Verb,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        self.clean(batch);
+        let done = match verb {
+            Verb::Connect(connect) => self.connect(conn, &connect),
+            _ if !self.connections.contains_key(&conn) => Err(Reason::HCONN_ERROR),
+            Verb::Open(request) => self.open(now, conn, *request, batch),
+            Verb::Close { handle, options } => self.close(conn, handle, options, batch, out),
+            Verb::Put(request) => self.put(now, conn, *request, batch, out),
+            Verb::Put1(request) => self.put1(now, conn, *request, batch, out),
+            Verb::Get(request) => match self.get(now, conn, call, &request, None, batch) {
+                Ok(None) => return self.finish(batch, out),
+                Ok(Some(answer)) => Ok(answer),
+                Err(reason) => Err(reason),
+            },
+            Verb::Inquire { handle, selectors } => self.inquire(conn, handle, &selectors),
+            Verb::Set(request) => self.set(now, conn, &request, batch, out),
+            Verb::Commit => Ok(self.commit(now, conn, batch, out)),
+            Verb::Back => Ok(self.back(now, conn, batch, out)),
+            Verb::Disconnect => Ok(self.disconnect(now, conn, batch, out)),
+        };
+        let answer = done.unwrap_or_else(|reason| Answer::now(failed(reason)));
+        out.push(Effect::Answer { conn, call, needs: answer.needs, reply: answer.reply });
+        self.finish(batch, out);
+    }
+
+    /// The socket of a connection is gone: its unit of work is backed out, its handles are closed, its waits end.
+    pub fn closed(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
+        self.drop_waits(conn);
+        self.back_out(now, conn, batch, out);
+        self.close_all(conn, batch, out);
+        self.connections.remove(&conn);
+        self.finish(batch, out);
+    }
+
+    /// When [`Self::handle_timeout`] has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let wait = self.deadlines.first().map(|(deadline, ..)| *deadline);
+        [wait, self.sweep_at].into_iter().flatten().min()
+    }
+
+    /// Ends waits whose time is over, and goes on with the expiry sweep.
+    pub fn handle_timeout(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
+        while let Some((_, number, turn)) =
+            self.deadlines.first().copied().filter(|(at, ..)| *at <= now.instant)
+        {
+            self.end_wait(number, turn, Reason::NO_MSG_AVAILABLE, out);
+        }
+        if self.sweep_at.is_some_and(|at| at <= now.instant) {
+            self.sweep(now);
+        }
+        self.finish(batch, out);
+    }
+
+    /// The queue manager is about to stop: gets that wait end with 2161, nothing is opened any more.
+    pub fn quiesce(&mut self, out: &mut Vec<Effect>) {
+        self.quiescing = true;
+        self.end_waits(|_| true, Reason::Q_MGR_QUIESCING, out);
+    }
+
+    /// From now on the owner hears with [`Effect::Arrived`] that a message can be had there. Says whether there is
+    /// such a local queue.
+    pub fn watch(&mut self, queue: &QName) -> bool {
+        let Some(number) = self.directory.number(*queue) else { return false };
+        let Some(local) = self.directory.local_mut(number) else { return false };
+        local.watched = true;
+        if local.index.len() > 0 {
+            self.arrived.insert(number);
+        }
+        true
+    }
+
+    /// The owner does not want to hear of the queue any more.
+    pub fn unwatch(&mut self, queue: &QName) {
+        if let Some(local) = self.directory.number(*queue).and_then(|number| self.directory.local_mut(number))
+        {
+            local.watched = false;
+        }
+    }
+
+    /// DEADQ, if it is set and a local queue.
+    pub fn dead_letter_queue(&self) -> Option<QName> {
+        let name = QName::from(self.this.attributes.name(Attribute::DEADQ)?);
+        self.directory.by_name(name).filter(|object| object.local.is_some()).map(|_| name)
+    }
+
+    /// The name of the queue manager.
+    pub fn name(&self) -> QMgrName {
+        self.settings.name
+    }
+
+    /// Its character set.
+    pub fn ccsid(&self) -> Ccsid {
+        Ccsid(self.this.attributes.int(Attribute::CCSID).unwrap_or(Ccsid::LATIN_1.0))
+    }
+
+    /// A channel, as the listener needs it.
+    pub fn channel(&self, name: &ChannelName) -> Option<ChannelView> {
+        let definition = self.channels.get(name)?;
+        let int = |attribute| definition.attributes.int(attribute).unwrap_or_default();
+        Some(ChannelView {
+            name: *name,
+            chltype: definition.kind.type_number()?,
+            maxmsgl: int(Attribute::MAXMSGL),
+            hbint: int(Attribute::HBINT),
+            mcauser: definition.attributes.text(Attribute::MCAUSER).unwrap_or_default().to_owned(),
+            sharecnv: int(Attribute::SHARECNV),
+            maxinst: int(Attribute::MAXINST),
+            maxinstc: int(Attribute::MAXINSTC),
+            discint: int(Attribute::DISCINT),
+        })
+    }
+
+    /// Every queue, in the order of their names.
+    pub fn queues(&self) -> impl Iterator<Item = QueueView> {
+        self.directory.iter().map(|object| {
+            let local = object.local.as_deref();
+            QueueView {
+                name: object.definition.queue_name(),
+                q_type: object.definition.kind.type_number().unwrap_or_default(),
+                transmission: object.facts.transmission,
+                depth: local.map_or(0, Local::depth),
+                uncommitted: local.map_or(0, Local::uncommitted),
+                open_input: local.map_or(0, |local| local.open_input),
+                open_output: local.map_or(0, |local| local.open_output),
+                waiting: local.map_or(0, |local| local.waiting.len() as u64),
+                expired: local.map_or(0, |local| local.expired),
+            }
+        })
+    }
+
+    /// Connections there are.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Messages in the store that belong to no queue, found at the start and left alone.
+    pub fn orphans(&self) -> u64 {
+        self.orphans
+    }
+
+    fn connect(&mut self, conn: ConnId, connect: &Connect) -> Result<Answer, Reason> {
+        if self.quiescing {
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        if !connect.q_mgr.is_blank() && connect.q_mgr != self.settings.name {
+            return Err(Reason::Q_MGR_NAME_ERROR);
+        }
+        if self.connections.len() >= self.settings.limits.connections_max {
+            return Err(Reason::MAX_CONNS_LIMIT_REACHED);
+        }
+        if self.connections.contains_key(&conn) {
+            return Err(Reason::ALREADY_CONNECTED);
+        }
+        self.connections.insert(conn, Connection::new(connect));
+        let connected = Connected { q_mgr: self.settings.name, id: self.settings.id, ccsid: self.ccsid() };
+        Ok(Answer::now(Reply::Connected(Box::new(connected))))
+    }
+
+    fn disconnect(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) -> Answer {
+        self.drop_waits(conn);
+        let answer = self.commit(now, conn, batch, out);
+        self.close_all(conn, batch, out);
+        self.connections.remove(&conn);
+        answer
+    }
+
+    /// What every event ends with: deaths of the expired are written, the owner hears of messages.
+    pub(crate) fn finish(&mut self, batch: &mut Batch, out: &mut Vec<Effect>) {
+        self.clean(batch);
+        self.expired.write(&mut self.directory, batch);
+        self.tell_arrived(out);
+    }
+
+    fn clean(&mut self, batch: &Batch) {
+        for number in std::mem::take(&mut self.dirty) {
+            if let Some(local) = self.directory.local_mut(number) {
+                local.changed = batch.position();
+            }
+        }
+    }
+
+    pub(crate) fn tell_arrived(&mut self, out: &mut Vec<Effect>) {
+        for number in std::mem::take(&mut self.arrived) {
+            if let Some(object) = self.directory.get(number) {
+                out.push(Effect::Arrived { queue: object.definition.queue_name() });
+            }
+        }
+    }
+
+    pub(crate) fn resolver(&self) -> Resolver<'_> {
+        let default_xmitq = self.this.attributes.name(Attribute::DEFXMITQ).unwrap_or_default();
+        Resolver { directory: &self.directory, this: self.settings.name, default_xmitq: default_xmitq.into() }
+    }
+
+    /// A number of the queue manager's own attributes.
+    pub(crate) fn number(&self, attribute: Attribute) -> i32 {
+        self.this.attributes.int(attribute).unwrap_or_default()
+    }
+
+    /// MAXUMSGS.
+    pub(crate) fn unit_messages_max(&self) -> usize {
+        self.number(Attribute::MAXUMSGS).try_into().unwrap_or_default()
+    }
+
+    /// A MsgId that was never given: `AMQ `, the beginning of the queue manager's name, the number of the start (3
+    /// bytes: the store has 2^24 of them) and a counter (5 bytes).
+    pub(crate) fn new_msg_id(&mut self, start: u32) -> MsgId {
+        self.unique += 1;
+        let mut id = [b' '; 24];
+        id[..4].copy_from_slice(b"AMQ ");
+        id[4..16].copy_from_slice(&self.settings.name.0.as_bytes()[..12]);
+        id[16..19].copy_from_slice(&start.to_be_bytes()[1..]);
+        id[19..].copy_from_slice(&self.unique.to_be_bytes()[3..]);
+        MsgId(id)
+    }
+
+    /// The hash of an id.
+    pub(crate) fn tag(&self, id: &[u8; 24]) -> u64 {
+        hash(self.hash_key, id)
+    }
+
+    /// An object number that was never given. Reserved durably some at a time, so that a temporary dynamic queue
+    /// costs no record.
+    pub(crate) fn new_number(&mut self, commit: &mut Commit) -> u64 {
+        const RESERVE: u64 = 1_000;
+        let number = self.next_number;
+        self.next_number += 1;
+        if self.next_number > self.numbers_reserved {
+            self.numbers_reserved = number + RESERVE;
+            commit.set(key::NUMBER, self.numbers_reserved.to_le_bytes().to_vec());
+        }
+        number
+    }
+
+    /// Since when a definition, and the messages if it is a local queue, are as an answer shows them.
+    pub(crate) fn position_of(&self, number: u64) -> Option<Position> {
+        let object = self.directory.get(number)?;
+        let changed = object.local.as_ref().map_or(Position::default(), |local| local.changed);
+        needs(object.position.max(changed))
+    }
+
+    /// The definition of the queue manager or a queue, with the kind, for MQINQ and DISPLAY.
+    pub(crate) fn dates(definition: &Definition) -> [(String, String); 2] {
+        [definition_date_time(definition.created_ms), definition_date_time(definition.altered_ms)]
+    }
+
+    /// A channel's kind is needed where only its name is known.
+    pub(crate) fn kind_of(&self, name: QName) -> Option<ObjectKind> {
+        self.directory.by_name(name).map(|object| object.definition.kind)
+    }
+}
+
+/// An answer, and what it depends on.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) needs: Option<Position>,
+    pub(crate) reply: Reply,
+}
+
+impl Answer {
+    /// It depends on nothing.
+    pub(crate) fn now(reply: Reply) -> Self {
+        Self { needs: None, reply }
+    }
+
+    pub(crate) fn at(needs: Option<Position>, reply: Reply) -> Self {
+        Self { needs, reply }
+    }
+}
+
+pub(crate) fn failed(reason: Reason) -> Reply {
+    Reply::Plain { cc: CompCode::FAILED, reason }
+}
+
+pub(crate) fn done() -> Reply {
+    Reply::Plain { cc: CompCode::OK, reason: Reason::NONE }
+}

@@ -1,0 +1,127 @@
+//! A reader found another id than was asked for: two ids have one hash. The message goes back to its place, and the
+//! get goes on behind it.
+//!
+//! Of 2^64 hashes under a key that nobody outside knows this happens about never, but then it must be right. A
+//! message that was taken outside of a unit of work is dead already: the reader has its record, and it is stored once
+//! more with its old place in the order. (Between the two a crash would lose it: the price of not waiting for the
+//! reader each time.)
+
+use bytes::Bytes;
+use store::{Batch, Commit, Id, NewMessage};
+
+use crate::index::{Entry, Key};
+use crate::manager::{Answer, QueueManager, failed};
+use crate::queue::{Held, owner};
+use crate::verb::{CallId, ConnId, Effect, GetRequest, Got, Now};
+
+/// What a reader found that was not what was asked for.
+#[derive(Debug, Clone)]
+pub struct Mismatch {
+    /// The answer that led to it; it must not leave.
+    pub got: Got,
+    /// The record that was read: envelope and body.
+    pub record: (Bytes, Bytes),
+    /// What was asked for.
+    pub request: GetRequest,
+}
+
+impl QueueManager {
+    /// Puts the message back and goes on with the get behind it; the answer comes as to the get itself.
+    pub fn mismatched(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        call: CallId,
+        mismatch: Mismatch,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        let Mismatch { got, record, request } = mismatch;
+        let (queue, key) = crate::get::place_of(got.token);
+        if got.taken && !self.give_back(now, conn, got.id, batch, out) {
+            self.store_again(now, (queue, key), &got, record, batch, out);
+        }
+        let answer = match self.get(now, conn, call, &request, Some(key), batch) {
+            Ok(None) => return self.finish(batch, out),
+            Ok(Some(answer)) => answer,
+            Err(reason) => Answer::now(failed(reason)),
+        };
+        out.push(Effect::Answer { conn, call, needs: answer.needs, reply: answer.reply });
+        self.finish(batch, out);
+    }
+
+    /// Gives a message of the unit of work back, as if it had not been got.
+    fn give_back(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        id: Id,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let Some(connection) = self.connections.get_mut(&conn) else { return false };
+        let Some(at) = connection.unit.gets.iter().rposition(|held| held.entry.id == id) else {
+            return false;
+        };
+        let Held { queue, key, entry } = connection.unit.gets.remove(at);
+        if let Some(local) = self.directory.local_mut(queue) {
+            local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
+        }
+        self.put_in_place(now, queue, key, entry, batch, out);
+        true
+    }
+
+    fn store_again(
+        &mut self,
+        now: Now,
+        (queue, key): (u64, Key),
+        got: &Got,
+        (envelope, body): (Bytes, Bytes),
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        if self.directory.local(queue).is_none() {
+            return;
+        }
+        let Ok(md) = mq_wire::Mqmd::decode(&mut mq_wire::Reader::new(&envelope, mq_wire::Coding::NATIVE))
+        else {
+            return;
+        };
+        let tags = [self.tag(&md.msg_id.0), self.tag(&md.correl_id.0)];
+        let persistent = md.persistence == mq_wire::Persistence::PERSISTENT;
+        let priority = md.priority.clamp(0, 9) as u8;
+        let expiry_ms = crate::queue::expiry_ms(now, got.expiry);
+        let stored = batch.message(NewMessage {
+            unit: None,
+            owner: owner(queue),
+            order: Some(key.order),
+            priority,
+            persistent,
+            expiry_ms,
+            tags,
+            envelope,
+            body,
+        });
+        let backouts = u16::try_from(got.backout_count).unwrap_or(u16::MAX);
+        if persistent && backouts > 0 {
+            let mut commit = Commit::default();
+            commit.set(crate::object::key::backouts(stored.id), backouts.to_le_bytes().to_vec());
+            batch.commit(commit);
+        }
+        let entry = Entry {
+            id: stored.id,
+            expiry_ms,
+            tags,
+            place: stored.place,
+            body_length: got.body_length,
+            batch: u32::try_from(batch.position().batch).unwrap_or(Entry::LATE),
+            backouts,
+            priority,
+            persistent,
+        };
+        if let Some(local) = self.directory.local_mut(queue) {
+            local.changed = batch.position();
+        }
+        self.put_in_place(now, queue, key, entry, batch, out);
+    }
+}

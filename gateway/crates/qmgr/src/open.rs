@@ -1,0 +1,385 @@
+//! MQOPEN and MQCLOSE: from a name to a handle (mq-objects.md 5), sharing, dynamic queues.
+
+use mq_wire::{
+    Chars, CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, is_name_byte,
+};
+use mqsc::{Attribute, Keyword, Name, ObjectKind};
+use store::{Batch, Commit};
+
+use crate::connection::{Handle, Route, Target, may_name};
+use crate::error::reason;
+use crate::manager::{Answer, QueueManager, done};
+use crate::object::{Definition, Dynamic};
+use crate::queue::{Object, bury};
+use crate::resolve::{How, Resolution};
+use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, Reply, Rights};
+
+const INPUT: OpenOptions =
+    OpenOptions::INPUT_AS_Q_DEF.union(OpenOptions::INPUT_SHARED).union(OpenOptions::INPUT_EXCLUSIVE);
+/// Options that need a local queue (mq-objects.md 5.4).
+const LOCAL_ONLY: OpenOptions = INPUT.union(OpenOptions::BROWSE).union(OpenOptions::SET);
+const SET_CONTEXT: OpenOptions = OpenOptions::SET_IDENTITY_CONTEXT.union(OpenOptions::SET_ALL_CONTEXT);
+const CONTEXT: OpenOptions =
+    SET_CONTEXT.union(OpenOptions::PASS_IDENTITY_CONTEXT).union(OpenOptions::PASS_ALL_CONTEXT);
+/// Options that ask for the destination, not only for the definition that is named.
+const DESTINATION: OpenOptions =
+    INPUT.union(OpenOptions::BROWSE).union(OpenOptions::OUTPUT).union(OpenOptions::RESOLVE_NAMES);
+
+/// Longest beginning of a dynamic queue's name (mq-objects.md 3.1).
+const DYNAMIC_PREFIX_MAX: usize = 33;
+
+impl QueueManager {
+    pub(crate) fn open(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        request: OpenRequest,
+        batch: &mut Batch,
+    ) -> Result<Answer, Reason> {
+        let OpenRequest { mut od, options } = request;
+        if self.quiescing {
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        check_options(options)?;
+        let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
+        if connection.handles.len() as i64 >= i64::from(self.number(Attribute::MAXHANDS)) {
+            return Err(Reason::HANDLE_NOT_AVAILABLE);
+        }
+        let rights = connection.rights;
+        match od.object_type {
+            ObjectType::Q => {}
+            ObjectType::Q_MGR => return self.open_queue_manager(conn, od, options),
+            ObjectType::NAMELIST | ObjectType::PROCESS => {
+                self.check_local(od.object_q_mgr_name)?;
+                return Err(Reason::UNKNOWN_OBJECT_NAME);
+            }
+            _ => return Err(Reason::OBJECT_TYPE_ERROR),
+        }
+        let mut route = self.route(&od, options, rights)?;
+        let mut made = false;
+        let mut needs = self.position_of(route.first);
+        if self
+            .directory
+            .get(route.used)
+            .is_some_and(|object| object.definition.kind == ObjectKind::ModelQueue)
+        {
+            let (number, temporary) = self.make_dynamic(now, route.used, &od, batch)?;
+            let object = self.directory.get(number).ok_or(Reason::UNEXPECTED_ERROR)?;
+            let name = object.definition.queue_name();
+            made = temporary;
+            needs = (!temporary).then(|| batch.position());
+            route = Route { queue: name, used: number, path: vec![(number, 0)], first: number, ..route };
+            (od.object_name, od.object_q_mgr_name) = (name.into(), self.settings.name);
+        }
+        let input = self.begin_use(&route, options)?;
+        describe(&mut od, &route, options, self.directory.get(route.used));
+        let target = Target::Queue(route);
+        let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
+        let handle = connection.add(Handle { options, target, cursor: None, input, made });
+        Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options }))))
+    }
+
+    /// Resolves the names of a descriptor and checks rights and options against what is found.
+    pub(crate) fn route(&self, od: &Mqod, options: OpenOptions, rights: Rights) -> Result<Route, Reason> {
+        let name = QName::from(od.object_name);
+        if !options.intersects(DESTINATION) && self.is_this(od.object_q_mgr_name) {
+            let object = self.directory.by_name(name).ok_or(Reason::UNKNOWN_OBJECT_NAME)?;
+            let kind = object.definition.kind;
+            if matches!(kind, ObjectKind::AliasQueue | ObjectKind::RemoteQueue) {
+                check_rights(rights, name, object, options)?;
+                if kind == ObjectKind::RemoteQueue && options.intersects(LOCAL_ONLY) {
+                    return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+                }
+                let path = vec![(object.number(), object.version)];
+                let (queue, q_mgr, number) = (QName::BLANK, QMgrName::BLANK, object.number());
+                return Ok(Route { queue, q_mgr, remote: true, used: number, path, first: number });
+            }
+        }
+        let found = self.resolver().resolve(od.object_q_mgr_name, name)?;
+        let Resolution { queue, q_mgr, used, how, path } = found;
+        let first = *path.first().ok_or(Reason::UNEXPECTED_ERROR)?;
+        let object = self.directory.get(first).ok_or(Reason::UNEXPECTED_ERROR)?;
+        check_rights(rights, object.definition.queue_name(), object, options)?;
+        if how == How::Remote {
+            if options.intersects(LOCAL_ONLY) {
+                return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+            }
+            // Attributes are those of a definition that is named, not of a queue manager.
+            if options.contains(OpenOptions::INQUIRE) && !self.is_this(od.object_q_mgr_name) {
+                return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+            }
+        }
+        let version = |number: &u64| Some((*number, self.directory.get(*number)?.version));
+        let path = path.iter().filter_map(version).collect();
+        Ok(Route { queue, q_mgr, remote: how == How::Remote, used, path, first })
+    }
+
+    /// Counts a handle among the users of its queue, if they go together (2042). Says whether it is open for input,
+    /// and whether it excludes others.
+    fn begin_use(&mut self, route: &Route, options: OpenOptions) -> Result<Option<bool>, Reason> {
+        let Some(object) = self.directory.get_mut(route.used) else { return Err(Reason::UNEXPECTED_ERROR) };
+        let Some(local) = object.local.as_deref_mut() else { return Ok(None) };
+        let mut input = None;
+        if options.intersects(INPUT) {
+            let wanted = options.contains(OpenOptions::INPUT_EXCLUSIVE)
+                || (options.contains(OpenOptions::INPUT_AS_Q_DEF) && object.facts.def_exclusive);
+            let exclusive = wanted || !object.facts.share;
+            if local.exclusive || (exclusive && local.open_input > 0) {
+                return Err(Reason::OBJECT_IN_USE);
+            }
+            local.exclusive = exclusive;
+            local.open_input += 1;
+            input = Some(exclusive);
+        }
+        local.open += 1;
+        local.open_output += u32::from(options.contains(OpenOptions::OUTPUT));
+        Ok(input)
+    }
+
+    /// The other end of [`Self::begin_use`].
+    fn end_use(&mut self, handle: &Handle) {
+        let Target::Queue(route) = &handle.target else { return };
+        let Some(local) = self.directory.local_mut(route.used) else { return };
+        local.open = local.open.saturating_sub(1);
+        if handle.options.contains(OpenOptions::OUTPUT) {
+            local.open_output = local.open_output.saturating_sub(1);
+        }
+        if let Some(exclusive) = handle.input {
+            local.open_input = local.open_input.saturating_sub(1);
+            local.exclusive = local.exclusive && !exclusive;
+        }
+    }
+
+    fn open_queue_manager(
+        &mut self,
+        conn: ConnId,
+        mut od: Mqod,
+        options: OpenOptions,
+    ) -> Result<Answer, Reason> {
+        self.check_local(od.object_q_mgr_name)?;
+        if !od.object_name.is_blank() && od.object_name != ObjectName::from(self.settings.name) {
+            return Err(Reason::NAME_NOT_VALID_FOR_TYPE);
+        }
+        let other =
+            OpenOptions::INQUIRE | OpenOptions::FAIL_IF_QUIESCING | OpenOptions::ALTERNATE_USER_AUTHORITY;
+        if !other.contains(options) {
+            return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+        }
+        if od.version >= 3 {
+            (od.resolved_q_name, od.resolved_q_mgr_name) = (ObjectName::BLANK, QMgrName::BLANK);
+        }
+        let handle = Handle { options, target: Target::QueueManager, cursor: None, input: None, made: false };
+        let needs = crate::queue::needs(self.this_position);
+        let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
+        let handle = connection.add(handle);
+        Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options }))))
+    }
+
+    fn is_this(&self, q_mgr: QMgrName) -> bool {
+        q_mgr.is_blank() || q_mgr == self.settings.name
+    }
+
+    fn check_local(&self, q_mgr: QMgrName) -> Result<(), Reason> {
+        if self.is_this(q_mgr) { Ok(()) } else { Err(Reason::UNKNOWN_OBJECT_Q_MGR) }
+    }
+
+    /// Makes a dynamic queue of a model queue. Says its number, and whether it is temporary.
+    fn make_dynamic(
+        &mut self,
+        now: Now,
+        model: u64,
+        od: &Mqod,
+        batch: &mut Batch,
+    ) -> Result<(u64, bool), Reason> {
+        let model = self.directory.get(model).ok_or(Reason::UNEXPECTED_ERROR)?;
+        let mut attributes = model.definition.attributes.clone();
+        let temporary = !attributes.is(Attribute::DEFTYPE, Keyword::PERMDYN);
+        let mut commit = Commit::default();
+        let number = self.new_number(&mut commit);
+        let name = self.dynamic_name(od.dynamic_q_name, number, batch.start())?;
+        if self.directory.number(name).is_some() {
+            return Err(Reason::OBJECT_ALREADY_EXISTS);
+        }
+        // DEFTYPE of a local queue is not an attribute but how it came to be.
+        let inherited = attributes.iter().filter(|(attribute, _)| *attribute != Attribute::DEFTYPE);
+        attributes = inherited.map(|(attribute, value)| (attribute, value.clone())).collect();
+        let definition = Definition {
+            kind: ObjectKind::LocalQueue,
+            name: Name::from(name),
+            number,
+            created_ms: now.wall_ms,
+            altered_ms: now.wall_ms,
+            dynamic: if temporary { Dynamic::Temporary } else { Dynamic::Permanent },
+            attributes,
+        };
+        let mut position = store::Position::default();
+        if !temporary {
+            commit.set(definition.key(), definition.encode());
+            position = batch.position();
+        }
+        batch.commit(commit);
+        self.directory.add(Object::new(definition, position));
+        Ok((number, temporary))
+    }
+
+    /// The name of a dynamic queue: as it is given, or its beginning and something unique for `*`.
+    fn dynamic_name(&self, wanted: ObjectName, number: u64, start: u32) -> Result<QName, Reason> {
+        let text = wanted.trimmed();
+        let (prefix, generic) = match text.split_last() {
+            Some((b'*', prefix)) => (prefix, true),
+            Some(_) => (text, false),
+            None => return Err(reason::DYNAMIC_Q_NAME_ERROR),
+        };
+        let too_long = generic && prefix.len() > DYNAMIC_PREFIX_MAX;
+        if too_long || !prefix.iter().all(|byte| is_name_byte(*byte)) {
+            return Err(reason::DYNAMIC_Q_NAME_ERROR);
+        }
+        if !generic {
+            return Ok(wanted.into());
+        }
+        // At most 33 and 15 characters: 3 bytes of the start are enough (see Id), and numbers are never reused.
+        let prefix: String = prefix.iter().map(|byte| char::from(*byte)).collect();
+        Ok(QName(Chars::cut(&format!("{prefix}{:06X}{:09X}", start & 0xFF_FFFF, number & 0xF_FFFF_FFFF))))
+    }
+
+    pub(crate) fn close(
+        &mut self,
+        conn: ConnId,
+        number: i32,
+        options: CloseOptions,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> Result<Answer, Reason> {
+        let known = CloseOptions::DELETE | CloseOptions::DELETE_PURGE | CloseOptions::QUIESCE;
+        let both = CloseOptions::DELETE | CloseOptions::DELETE_PURGE;
+        if !known.contains(options) || options.contains(both) {
+            return Err(Reason::OPTIONS_ERROR);
+        }
+        let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
+        let handle = connection.handle(number)?.clone();
+        let mut needs = None;
+        if options.intersects(both) {
+            let purge = options.contains(CloseOptions::DELETE_PURGE);
+            self.check_delete(&handle, purge)?;
+            if let Target::Queue(route) = &handle.target {
+                self.end_handle(conn, number, out);
+                self.delete_queue(route.used, batch, out);
+                needs = Some(batch.position());
+            }
+        } else {
+            self.end_handle(conn, number, out);
+            self.drop_made(&handle, batch, out);
+        }
+        Ok(Answer::at(needs, done()))
+    }
+
+    /// Whether MQCO_DELETE may be done (mq-objects.md 2.2: 2045, 2055).
+    fn check_delete(&self, handle: &Handle, purge: bool) -> Result<(), Reason> {
+        let Target::Queue(route) = &handle.target else { return Err(Reason::OPTION_NOT_VALID_FOR_TYPE) };
+        route.check(&self.directory)?;
+        let object = self.directory.get(route.used).ok_or(Reason::Q_DELETED)?;
+        let Some(local) = object.local.as_deref() else { return Err(Reason::OPTION_NOT_VALID_FOR_TYPE) };
+        if route.remote || object.definition.dynamic == Dynamic::Predefined {
+            return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+        }
+        let temporary = object.definition.dynamic == Dynamic::Temporary;
+        if !temporary && (local.uncommitted() > 0 || (!purge && local.depth() > 0)) {
+            return Err(Reason::Q_NOT_EMPTY);
+        }
+        Ok(())
+    }
+
+    /// Takes a handle away, with the gets that wait on it.
+    fn end_handle(&mut self, conn: ConnId, number: i32, out: &mut Vec<Effect>) {
+        let Some(connection) = self.connections.get(&conn) else { return };
+        for (queue, turn) in connection.waits.clone() {
+            let waits = self.directory.local(queue).and_then(|local| local.waiting.get(turn));
+            if waits.is_some_and(|waiter| waiter.plan.handle == number) {
+                self.end_wait(queue, turn, Reason::HOBJ_ERROR, out);
+            }
+        }
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        if let Some(handle) = connection.handles.remove(&number) {
+            self.end_use(&handle);
+        }
+    }
+
+    /// A temporary dynamic queue goes with the handle that made it.
+    fn drop_made(&mut self, handle: &Handle, batch: &mut Batch, out: &mut Vec<Effect>) {
+        if let (true, Target::Queue(route)) = (handle.made, &handle.target) {
+            self.delete_queue(route.used, batch, out);
+        }
+    }
+
+    /// Closes all that a connection has open.
+    pub(crate) fn close_all(&mut self, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        for (_, handle) in std::mem::take(&mut connection.handles) {
+            self.end_use(&handle);
+            self.drop_made(&handle, batch, out);
+        }
+    }
+
+    /// Deletes a queue with all that can be had of it. What units of work hold of it dies with them.
+    pub(crate) fn delete_queue(&mut self, number: u64, batch: &mut Batch, out: &mut Vec<Effect>) {
+        self.end_waits_on(number, Reason::Q_DELETED, out);
+        let Some(object) = self.directory.remove(number) else { return };
+        self.arrived.remove(&number);
+        let mut commit = Commit::default();
+        if object.definition.dynamic != Dynamic::Temporary {
+            commit.remove(object.definition.key());
+        }
+        if let Some(local) = object.local {
+            for (_, entry) in local.index.behind(None) {
+                bury(entry, &mut commit);
+            }
+            if local.expired > 0 {
+                commit.remove(crate::object::key::expired(number));
+            }
+        }
+        batch.commit(commit);
+    }
+}
+
+fn check_options(options: OpenOptions) -> Result<(), Reason> {
+    let one_of = |several: OpenOptions| (options & several).bits().count_ones() <= 1;
+    let access = LOCAL_ONLY | OpenOptions::OUTPUT | OpenOptions::INQUIRE | OpenOptions::RESOLVE_NAMES;
+    let binding = OpenOptions::BIND_ON_OPEN | OpenOptions::BIND_NOT_FIXED | OpenOptions::BIND_ON_GROUP;
+    let ahead = OpenOptions::NO_READ_AHEAD | OpenOptions::READ_AHEAD;
+    let known = options.unknown() == 0 && options.intersects(access);
+    let exclusive = one_of(INPUT) && one_of(binding) && one_of(ahead);
+    let context = !options.intersects(CONTEXT) || options.contains(OpenOptions::OUTPUT);
+    let save = !options.contains(OpenOptions::SAVE_ALL_CONTEXT) || options.intersects(INPUT);
+    if known && exclusive && context && save { Ok(()) } else { Err(Reason::OPTIONS_ERROR) }
+}
+
+/// What may be opened by whom (INTERFACE.md 2, DESIGN.md 6).
+fn check_rights(rights: Rights, name: QName, object: &Object, options: OpenOptions) -> Result<(), Reason> {
+    let model = object.definition.kind == ObjectKind::ModelQueue;
+    let special = SET_CONTEXT | OpenOptions::SET | OpenOptions::ALTERNATE_USER_AUTHORITY;
+    let allowed = match rights {
+        Rights::Admin => true,
+        Rights::App => (model || may_name(rights, name)) && !options.intersects(special),
+        Rights::Device => may_name(rights, name) && !object.facts.transmission,
+    };
+    if allowed { Ok(()) } else { Err(Reason::NOT_AUTHORIZED) }
+}
+
+/// What MQOPEN gives back in the descriptor (mq-objects.md 1.4).
+fn describe(od: &mut Mqod, route: &Route, options: OpenOptions, used: Option<&Object>) {
+    if od.version >= 2 {
+        od.known_dest_count = i32::from(!route.remote);
+        od.unknown_dest_count = i32::from(route.remote);
+        od.invalid_dest_count = 0;
+    }
+    if od.version >= 3 {
+        let named = options.intersects(INPUT | OpenOptions::BROWSE | OpenOptions::OUTPUT);
+        let local = options.contains(OpenOptions::RESOLVE_LOCAL_Q);
+        let queue = used.filter(|_| local).map_or(route.queue, |object| object.definition.queue_name());
+        od.resolved_q_name = if named { queue.into() } else { ObjectName::BLANK };
+        od.resolved_q_mgr_name = if named { route.q_mgr } else { QMgrName::BLANK };
+    }
+    if od.version >= 4 {
+        od.resolved_type = ObjectType::Q;
+    }
+}

@@ -1,0 +1,467 @@
+//! MQPUT, MQPUT1: what is checked, what becomes of the descriptor, where the message goes.
+
+use bytes::Bytes;
+use mq_wire::{
+    ApplName, ApplType, Ccsid, CompCode, CorrelId, Mqmd, Mqpmo, MsgType, ObjectType, OpenOptions,
+    Persistence, PutOptions, QMgrName, Reason, ReportOptions, UserId,
+};
+use mqsc::{Attribute, ObjectKind};
+use store::{Batch, NewMessage, UnitId};
+
+use crate::clock::put_date_time;
+use crate::connection::{Handle, Route, Target};
+use crate::envelope::{envelope, version_2, wrap};
+use crate::error::reason;
+use crate::index::Entry;
+use crate::manager::{Answer, QueueManager};
+use crate::object::Dynamic;
+use crate::queue::{Held, expiry_ms, owner};
+use crate::verb::{ConnId, Context, Effect, Now, Put1Request, PutDone, PutRequest, Reply};
+
+/// MQ_MSG_HEADER_LENGTH: room that a transmission queue needs beside the data (mq-objects.md 1.7).
+const HEADER_LENGTH: u32 = 4_000;
+/// MAXPRTY.
+const PRIORITY_MAX: i32 = 9;
+
+/// Report options that ask for a report, which needs a reply-to queue.
+const REPORTS: ReportOptions = ReportOptions::EXCEPTION_WITH_FULL_DATA
+    .union(ReportOptions::EXPIRATION_WITH_FULL_DATA)
+    .union(ReportOptions::COA_WITH_FULL_DATA)
+    .union(ReportOptions::COD_WITH_FULL_DATA)
+    .union(ReportOptions::PAN)
+    .union(ReportOptions::NAN);
+
+/// Who puts, and where the context of the message comes from.
+#[derive(Debug)]
+pub(crate) struct Sender<'a> {
+    pub(crate) user: UserId,
+    pub(crate) appl_name: ApplName,
+    pub(crate) appl_type: ApplType,
+    pub(crate) context: Chosen<'a>,
+}
+
+/// Where the context of a message comes from.
+#[derive(Debug)]
+pub(crate) enum Chosen<'a> {
+    Default,
+    None,
+    SetIdentity,
+    SetAll,
+    PassIdentity(&'a Context),
+    PassAll(&'a Context),
+}
+
+/// What a put is about.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) md: Mqmd,
+    pub(crate) body: Bytes,
+    pub(crate) new_msg_id: bool,
+    pub(crate) new_correl_id: bool,
+    /// Room above MAXMSGL of the queue manager: headers that are not the application's.
+    pub(crate) headers: u32,
+}
+
+/// A message that is in the store.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) held: Held,
+    /// The descriptor of the message itself, also when it is wrapped.
+    pub(crate) md: Mqmd,
+    pub(crate) reason: Reason,
+}
+
+impl QueueManager {
+    pub(crate) fn put(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        request: PutRequest,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> Result<Answer, Reason> {
+        let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
+        let handle = connection.handle(request.handle)?.clone();
+        let Target::Queue(route) = &handle.target else { return Err(Reason::NOT_OPEN_FOR_OUTPUT) };
+        if !handle.options.contains(OpenOptions::OUTPUT) {
+            return Err(Reason::NOT_OPEN_FOR_OUTPUT);
+        }
+        let PutRequest { md, pmo, body, passed, .. } = request;
+        check_context(&handle, pmo.options)?;
+        self.put_by(now, conn, route, (md, pmo, body), passed.as_deref(), batch, out)
+    }
+
+    pub(crate) fn put1(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        request: Put1Request,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> Result<Answer, Reason> {
+        let Put1Request { od, md, pmo, body, passed } = request;
+        let rights = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?.rights;
+        if self.quiescing {
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        if od.object_type != ObjectType::Q {
+            return Err(Reason::OBJECT_TYPE_ERROR);
+        }
+        let mut options = OpenOptions::OUTPUT;
+        options.set(OpenOptions::SET_ALL_CONTEXT, pmo.options.contains(PutOptions::SET_ALL_CONTEXT));
+        options
+            .set(OpenOptions::SET_IDENTITY_CONTEXT, pmo.options.contains(PutOptions::SET_IDENTITY_CONTEXT));
+        let alternate = pmo.options.contains(PutOptions::ALTERNATE_USER_AUTHORITY);
+        options.set(OpenOptions::ALTERNATE_USER_AUTHORITY, alternate);
+        let route = self.route(&od, options, rights)?;
+        if self
+            .directory
+            .get(route.used)
+            .is_some_and(|object| object.definition.kind == ObjectKind::ModelQueue)
+        {
+            return Err(Reason::Q_TYPE_ERROR);
+        }
+        self.put_by(now, conn, &route, (md, pmo, body), passed.as_deref(), batch, out)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call of two, which have this in common")]
+    fn put_by(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        route: &Route,
+        (md, mut pmo, body): (Mqmd, Mqpmo, Bytes),
+        passed: Option<&Context>,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> Result<Answer, Reason> {
+        let options = pmo.options;
+        check_options(options)?;
+        if self.quiescing && options.contains(PutOptions::FAIL_IF_QUIESCING) {
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        let messages_max = self.unit_messages_max();
+        let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
+        let context = choose(connection.handles.get(&pmo.context), options, passed)?;
+        let in_unit = options.contains(PutOptions::SYNCPOINT);
+        if in_unit && connection.unit.messages() >= messages_max {
+            return Err(Reason::SYNCPOINT_LIMIT_REACHED);
+        }
+        let sender = Sender {
+            user: connection.user,
+            appl_name: connection.appl_name,
+            appl_type: connection.appl_type,
+            context,
+        };
+        let unit = in_unit.then(|| connection.unit.id.unwrap_or_else(|| batch.new_unit()));
+        let message = Message {
+            md: md.clone(),
+            body,
+            new_msg_id: options.contains(PutOptions::NEW_MSG_ID),
+            new_correl_id: options.contains(PutOptions::NEW_CORREL_ID),
+            headers: 0,
+        };
+        let accepted = self.store(now, &sender, route, message, unit, batch)?;
+        let persistent = accepted.held.entry.persistent;
+        if in_unit {
+            if let Some(connection) = self.connections.get_mut(&conn) {
+                connection.unit.id = unit;
+                connection.unit.puts.push(accepted.held);
+            }
+        } else {
+            let position = persistent.then(|| batch.position());
+            self.make_visible(now, accepted.held, position, batch, out);
+        }
+        pmo.known_dest_count = i32::from(!route.remote);
+        pmo.unknown_dest_count = i32::from(route.remote);
+        pmo.invalid_dest_count = 0;
+        pmo.resolved_q_name = route.queue;
+        pmo.resolved_q_mgr_name = route.q_mgr;
+        if options.contains(PutOptions::RESOLVE_LOCAL_Q)
+            && let Some(object) = self.directory.get(route.used)
+        {
+            pmo.resolved_q_name = object.definition.queue_name();
+        }
+        let cc = if accepted.reason == Reason::NONE { CompCode::OK } else { CompCode::WARNING };
+        let md = given_back(md, &accepted.md);
+        let needs = (persistent && !in_unit).then(|| batch.position());
+        let put = PutDone { cc, reason: accepted.reason, md, pmo };
+        Ok(Answer::at(needs, Reply::Put(Box::new(put))))
+    }
+
+    /// Checks a message against its way and writes it into the batch. Nobody sees it yet.
+    pub(crate) fn store(
+        &mut self,
+        now: Now,
+        sender: &Sender<'_>,
+        route: &Route,
+        message: Message,
+        unit: Option<UnitId>,
+        batch: &mut Batch,
+    ) -> Result<Accepted, Reason> {
+        route.check(&self.directory)?;
+        check_descriptor(&message.md)?;
+        self.check_room(now, route, &message)?;
+        let Message { md, body, new_msg_id, new_correl_id, .. } = message;
+        let (md, reason) =
+            self.complete(now, sender, route, md, (new_msg_id, new_correl_id), batch.start())?;
+        let expiry_ms = expiry_ms(now, md.expiry);
+        let (stored_md, data) = if route.remote {
+            let msg_id = self.new_msg_id(batch.start());
+            let to = (route.queue, route.q_mgr);
+            wrap(now, self.settings.name, self.ccsid(), to, msg_id, &md, &body)
+        } else {
+            (md.clone(), body)
+        };
+        let tags = [self.tag(&stored_md.msg_id.0), self.tag(&stored_md.correl_id.0)];
+        let priority = md.priority.clamp(0, PRIORITY_MAX) as u8;
+        let persistent = md.persistence == Persistence::PERSISTENT;
+        let body_length = u32::try_from(data.len()).map_err(|_| Reason::MSG_TOO_BIG_FOR_Q_MGR)?;
+        let stored = batch.message(NewMessage {
+            unit,
+            owner: owner(route.used),
+            order: None,
+            priority,
+            persistent,
+            expiry_ms,
+            tags,
+            envelope: envelope(&stored_md),
+            body: data,
+        });
+        let (id, place) = (stored.id, stored.place);
+        let entry =
+            Entry { id, expiry_ms, tags, place, body_length, batch: 0, backouts: 0, priority, persistent };
+        let object = self.directory.get_mut(route.used).ok_or(Reason::UNEXPECTED_ERROR)?;
+        let held = Held { queue: route.used, key: object.key(priority, stored.order), entry };
+        if let Some(local) = object.local.as_deref_mut() {
+            local.uncommitted_puts += 1;
+        }
+        Ok(Accepted { held, md, reason })
+    }
+
+    /// Whether every definition on the way takes messages (2051), and this one fits (2030, 2031, 2053, 2048).
+    fn check_room(&mut self, now: Now, route: &Route, message: &Message) -> Result<(), Reason> {
+        let inhibited =
+            |(number, _): &(u64, u32)| self.directory.get(*number).is_some_and(|object| !object.facts.put);
+        if route.path.iter().any(inhibited) {
+            return Err(Reason::PUT_INHIBITED);
+        }
+        let q_mgr_max = u32::try_from(self.number(Attribute::MAXMSGL)).unwrap_or_default();
+        let length = message.body.len() as u64;
+        if length > u64::from(q_mgr_max) + u64::from(message.headers) {
+            return Err(Reason::MSG_TOO_BIG_FOR_Q_MGR);
+        }
+        let object = self.directory.get(route.used).ok_or(Reason::UNEXPECTED_ERROR)?;
+        let header = if route.remote { HEADER_LENGTH } else { 0 };
+        if length > u64::from(object.facts.max_msgl.saturating_sub(header)) {
+            return Err(Reason::MSG_TOO_BIG_FOR_Q);
+        }
+        let temporary = object.definition.dynamic == Dynamic::Temporary;
+        if temporary && self.is_persistent(route, &message.md) {
+            return Err(Reason::PERSISTENT_NOT_ALLOWED);
+        }
+        let full = |manager: &Self| {
+            let object = manager.directory.get(route.used);
+            object.is_some_and(|object| {
+                object.local.as_ref().is_some_and(|local| local.depth() >= object.facts.max_depth)
+            })
+        };
+        if full(self) {
+            // What has expired makes room first.
+            self.sweep_queue(now, route.used);
+            if full(self) {
+                return Err(Reason::Q_FULL);
+            }
+        }
+        Ok(())
+    }
+
+    /// The persistence of a message, by the definition that was named first.
+    fn is_persistent(&self, route: &Route, md: &Mqmd) -> bool {
+        match md.persistence {
+            Persistence::AS_Q_DEF => {
+                self.directory.get(route.first).is_some_and(|object| object.facts.def_persistent)
+            }
+            persistence => persistence == Persistence::PERSISTENT,
+        }
+    }
+
+    /// The descriptor with all that is left to the queue manager.
+    fn complete(
+        &mut self,
+        now: Now,
+        sender: &Sender<'_>,
+        route: &Route,
+        md: Mqmd,
+        (new_msg_id, new_correl_id): (bool, bool),
+        start: u32,
+    ) -> Result<(Mqmd, Reason), Reason> {
+        let persistent = self.is_persistent(route, &md);
+        let mut md = version_2(md);
+        let mut warning = Reason::NONE;
+        md.persistence = if persistent { Persistence::PERSISTENT } else { Persistence::NOT_PERSISTENT };
+        if md.priority == -1 {
+            let first = self.directory.get(route.first).ok_or(Reason::OBJECT_CHANGED)?;
+            md.priority = first.facts.def_priority.into();
+        } else if md.priority > PRIORITY_MAX {
+            md.priority = PRIORITY_MAX;
+            warning = Reason::PRIORITY_EXCEEDS_MAXIMUM;
+        }
+        if md.ccsid == Ccsid::Q_MGR {
+            md.ccsid = self.ccsid();
+        }
+        md.backout_count = 0;
+        if new_msg_id || md.msg_id.is_none() {
+            md.msg_id = self.new_msg_id(start);
+        }
+        if new_correl_id {
+            md.correl_id = CorrelId::from(self.new_msg_id(start));
+        }
+        self.substitute_reply_to(&mut md);
+        set_context(now, sender, &mut md);
+        Ok((md, warning))
+    }
+
+    /// Reply-to queue alias (mq-objects.md 5.6).
+    fn substitute_reply_to(&self, md: &mut Mqmd) {
+        if md.reply_to_q.is_blank() || !md.reply_to_q_mgr.is_blank() {
+            return;
+        }
+        md.reply_to_q_mgr = self.settings.name;
+        if let Some(object) = self.directory.by_name(md.reply_to_q)
+            && object.definition.kind == ObjectKind::RemoteQueue
+        {
+            md.reply_to_q = object.facts.rname;
+            md.reply_to_q_mgr = QMgrName(object.facts.rqmname.0);
+        }
+    }
+}
+
+fn check_options(options: PutOptions) -> Result<(), Reason> {
+    let context = PutOptions::DEFAULT_CONTEXT
+        | PutOptions::NO_CONTEXT
+        | PutOptions::PASS_IDENTITY_CONTEXT
+        | PutOptions::PASS_ALL_CONTEXT
+        | PutOptions::SET_IDENTITY_CONTEXT
+        | PutOptions::SET_ALL_CONTEXT;
+    let syncpoint = PutOptions::SYNCPOINT | PutOptions::NO_SYNCPOINT;
+    let response = PutOptions::ASYNC_RESPONSE | PutOptions::SYNC_RESPONSE;
+    let one_of = |several: PutOptions| (options & several).bits().count_ones() <= 1;
+    let fits = options.unknown() == 0 && one_of(context) && one_of(syncpoint) && one_of(response);
+    if fits { Ok(()) } else { Err(Reason::OPTIONS_ERROR) }
+}
+
+/// Whether the handle was opened for the context that is wanted (2093 to 2096).
+fn check_context(handle: &Handle, options: PutOptions) -> Result<(), Reason> {
+    let pairs = [
+        (PutOptions::PASS_ALL_CONTEXT, OpenOptions::PASS_ALL_CONTEXT, reason::NOT_OPEN_FOR_PASS_ALL),
+        (
+            PutOptions::PASS_IDENTITY_CONTEXT,
+            OpenOptions::PASS_IDENTITY_CONTEXT | OpenOptions::PASS_ALL_CONTEXT,
+            reason::NOT_OPEN_FOR_PASS_IDENT,
+        ),
+        (PutOptions::SET_ALL_CONTEXT, OpenOptions::SET_ALL_CONTEXT, reason::NOT_OPEN_FOR_SET_ALL),
+        (
+            PutOptions::SET_IDENTITY_CONTEXT,
+            OpenOptions::SET_IDENTITY_CONTEXT | OpenOptions::SET_ALL_CONTEXT,
+            reason::NOT_OPEN_FOR_SET_IDENT,
+        ),
+    ];
+    for (wanted, opened, reason) in pairs {
+        if options.contains(wanted) && !handle.options.intersects(opened) {
+            return Err(reason);
+        }
+    }
+    Ok(())
+}
+
+fn choose<'a>(
+    from: Option<&Handle>,
+    options: PutOptions,
+    passed: Option<&'a Context>,
+) -> Result<Chosen<'a>, Reason> {
+    if options.intersects(PutOptions::PASS_ALL_CONTEXT | PutOptions::PASS_IDENTITY_CONTEXT) {
+        if !from.is_some_and(|handle| handle.options.contains(OpenOptions::SAVE_ALL_CONTEXT)) {
+            return Err(Reason::CONTEXT_HANDLE_ERROR);
+        }
+        let context = passed.ok_or(Reason::CONTEXT_NOT_AVAILABLE)?;
+        let all = options.contains(PutOptions::PASS_ALL_CONTEXT);
+        return Ok(if all { Chosen::PassAll(context) } else { Chosen::PassIdentity(context) });
+    }
+    Ok(match options {
+        options if options.contains(PutOptions::SET_ALL_CONTEXT) => Chosen::SetAll,
+        options if options.contains(PutOptions::SET_IDENTITY_CONTEXT) => Chosen::SetIdentity,
+        options if options.contains(PutOptions::NO_CONTEXT) => Chosen::None,
+        _ => Chosen::Default,
+    })
+}
+
+/// Values that a descriptor must not have (mq-objects.md 1.2).
+fn check_descriptor(md: &Mqmd) -> Result<(), Reason> {
+    if md.msg_type.0 <= 0 || md.msg_type.0 > 999_999_999 {
+        return Err(Reason::MSG_TYPE_ERROR);
+    }
+    if md.expiry <= 0 && md.expiry != -1 {
+        return Err(Reason::EXPIRY_ERROR);
+    }
+    if md.feedback.0 < 0 {
+        return Err(Reason::FEEDBACK_ERROR);
+    }
+    if !(0..=2).contains(&md.persistence.0) {
+        return Err(Reason::PERSISTENCE_ERROR);
+    }
+    if md.priority < -1 {
+        return Err(Reason::PRIORITY_ERROR);
+    }
+    let answer = md.msg_type == MsgType::REQUEST || md.report.intersects(REPORTS);
+    if answer && md.reply_to_q.is_blank() {
+        return Err(Reason::MISSING_REPLY_TO_Q);
+    }
+    Ok(())
+}
+
+fn set_context(now: Now, sender: &Sender<'_>, md: &mut Mqmd) {
+    let (put_date, put_time) = put_date_time(now.wall_ms);
+    let own = Context {
+        user_identifier: sender.user,
+        put_appl_type: sender.appl_type,
+        put_appl_name: sender.appl_name,
+        put_date,
+        put_time,
+        ..Context::default()
+    };
+    let given = Context::of(md);
+    let identity_of = |identity: &Context| Context {
+        user_identifier: identity.user_identifier,
+        accounting_token: identity.accounting_token,
+        appl_identity_data: identity.appl_identity_data,
+        ..own.clone()
+    };
+    let context = match sender.context {
+        Chosen::Default => own,
+        Chosen::None => Context { put_appl_type: ApplType::NO_CONTEXT, ..Context::default() },
+        Chosen::SetIdentity => identity_of(&given),
+        Chosen::PassIdentity(passed) => identity_of(passed),
+        Chosen::SetAll => given,
+        Chosen::PassAll(passed) => passed.clone(),
+    };
+    write_context(md, &context);
+}
+
+fn write_context(md: &mut Mqmd, context: &Context) {
+    md.user_identifier = context.user_identifier;
+    md.accounting_token = context.accounting_token;
+    md.appl_identity_data = context.appl_identity_data;
+    md.put_appl_type = context.put_appl_type;
+    md.put_appl_name = context.put_appl_name;
+    md.put_date = context.put_date;
+    md.put_time = context.put_time;
+    md.appl_origin_data = context.appl_origin_data;
+}
+
+/// The descriptor as the application gets it back: its own, with the ids and the context that the message has.
+fn given_back(asked: Mqmd, stored: &Mqmd) -> Mqmd {
+    let mut md = Mqmd { msg_id: stored.msg_id, correl_id: stored.correl_id, ..asked };
+    write_context(&mut md, &Context::of(stored));
+    md
+}

@@ -1,0 +1,210 @@
+//! The queues of all types by name and number, and what a local queue has beside its definition.
+
+use std::collections::BTreeMap;
+
+use mq_wire::QName;
+use mqsc::ObjectKind;
+use store::{Batch, Commit, OwnerId, Position};
+
+use crate::index::{Entry, Index, Key};
+use crate::object::{Definition, Facts, key};
+use crate::verb::Now;
+use crate::waiting::Waiting;
+
+/// A queue of any type.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) definition: Definition,
+    pub(crate) facts: Facts,
+    /// Goes up when where its messages go changes: handles opened before are of no more use (2041).
+    pub(crate) version: u32,
+    /// Since when the definition is as it is.
+    pub(crate) position: Position,
+    /// What a local queue has.
+    pub(crate) local: Option<Box<Local>>,
+}
+
+impl Object {
+    pub(crate) fn new(definition: Definition, position: Position) -> Self {
+        let facts = Facts::of(&definition.attributes);
+        let local = (definition.kind == ObjectKind::LocalQueue).then(Box::default);
+        Self { definition, facts, version: 0, position, local }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.definition.number
+    }
+
+    /// Where a message of this priority stands.
+    pub(crate) fn key(&self, priority: u8, order: u64) -> Key {
+        Key { class: if self.facts.fifo { 0 } else { 9 - priority.min(9) }, order }
+    }
+}
+
+/// A local queue: its messages and who uses it.
+#[derive(Debug, Default)]
+pub(crate) struct Local {
+    /// What can be had.
+    pub(crate) index: Index,
+    pub(crate) waiting: Waiting,
+    /// Puts that are not committed.
+    pub(crate) uncommitted_puts: u64,
+    /// Gets and locks that are not committed.
+    pub(crate) uncommitted_gets: u64,
+    pub(crate) open_input: u32,
+    pub(crate) open_output: u32,
+    /// Handles that are open, whatever for.
+    pub(crate) open: u32,
+    /// Whether the handle open for input excludes others.
+    pub(crate) exclusive: bool,
+    /// The newest batch that changed what is durably here: "none" depends on it.
+    pub(crate) changed: Position,
+    /// Messages that expired, ever.
+    pub(crate) expired: u64,
+    /// Whether the owner wants to hear of messages.
+    pub(crate) watched: bool,
+    /// Where the expiry sweep goes on.
+    pub(crate) sweep: Option<Key>,
+}
+
+impl Local {
+    /// CURDEPTH: a get in a unit of work counts at once, a put too (mq-objects.md, cases: depth).
+    pub(crate) fn depth(&self) -> u64 {
+        self.index.len() as u64 + self.uncommitted_puts
+    }
+
+    pub(crate) fn uncommitted(&self) -> u64 {
+        self.uncommitted_puts + self.uncommitted_gets
+    }
+
+    /// The position on which an answer that shows the message depends.
+    pub(crate) fn needs(&self, entry: &Entry, start: u32) -> Option<Position> {
+        match entry.batch {
+            0 => None,
+            Entry::LATE => needs(self.changed),
+            batch => Some(Position { start, batch: batch.into() }),
+        }
+    }
+}
+
+/// No position at all needs no waiting.
+pub(crate) fn needs(position: Position) -> Option<Position> {
+    (position != Position::default()).then_some(position)
+}
+
+/// Adds the death of a message, and of what is kept about it.
+pub(crate) fn bury(entry: &Entry, commit: &mut Commit) {
+    commit.kill(entry.id, entry.place);
+    if entry.persistent && entry.backouts > 0 {
+        commit.remove(key::backouts(entry.id));
+    }
+}
+
+/// Every queue, by name and by number.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    names: BTreeMap<QName, u64>,
+    objects: BTreeMap<u64, Object>,
+}
+
+impl Directory {
+    pub(crate) fn add(&mut self, object: Object) {
+        self.names.insert(object.definition.queue_name(), object.number());
+        self.objects.insert(object.number(), object);
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Object> {
+        let object = self.objects.remove(&number)?;
+        self.names.remove(&object.definition.queue_name());
+        Some(object)
+    }
+
+    pub(crate) fn number(&self, name: QName) -> Option<u64> {
+        self.names.get(&name).copied()
+    }
+
+    pub(crate) fn by_name(&self, name: QName) -> Option<&Object> {
+        self.objects.get(self.names.get(&name)?)
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&Object> {
+        self.objects.get(&number)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Object> {
+        self.objects.get_mut(&number)
+    }
+
+    pub(crate) fn local(&self, number: u64) -> Option<&Local> {
+        self.objects.get(&number)?.local.as_deref()
+    }
+
+    pub(crate) fn local_mut(&mut self, number: u64) -> Option<&mut Local> {
+        self.objects.get_mut(&number)?.local.as_deref_mut()
+    }
+
+    /// All, in the order of their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Object> {
+        self.names.values().filter_map(|number| self.objects.get(number))
+    }
+}
+
+/// A message that is off its queue, with the one who holds it: got in a unit of work, locked, or put and not
+/// committed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) queue: u64,
+    pub(crate) key: Key,
+    pub(crate) entry: Entry,
+}
+
+/// Messages that were found expired: off their queues, their deaths still to be written.
+#[derive(Debug, Default)]
+pub(crate) struct Expired(Vec<(u64, Entry)>);
+
+impl Expired {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes the messages with these keys off the queue.
+    pub(crate) fn take(&mut self, number: u64, local: &mut Local, keys: &[Key]) {
+        for key in keys {
+            if let Some(entry) = local.index.remove(*key) {
+                local.expired += 1;
+                self.0.push((number, entry));
+            }
+        }
+    }
+
+    /// Writes the deaths, and the counters with them.
+    pub(crate) fn write(&mut self, directory: &mut Directory, batch: &mut Batch) {
+        if self.0.is_empty() {
+            return;
+        }
+        let (mut commit, mut counters) = (Commit::default(), BTreeMap::new());
+        for (number, entry) in self.0.drain(..) {
+            bury(&entry, &mut commit);
+            if let Some(local) = directory.local_mut(number) {
+                counters.insert(number, local.expired);
+                if entry.persistent {
+                    local.changed = batch.position();
+                }
+            }
+        }
+        for (number, count) in counters {
+            commit.set(key::expired(number), count.to_le_bytes().to_vec());
+        }
+        batch.commit(commit);
+    }
+}
+
+/// The owner number in the store of a queue's messages. The top bit is for others.
+pub(crate) fn owner(number: u64) -> OwnerId {
+    OwnerId(number)
+}
+
+/// Milliseconds at which something with this Expiry (tenths of a second) ends; 0 is never.
+pub(crate) fn expiry_ms(now: Now, expiry: i32) -> u64 {
+    u64::try_from(expiry).map_or(0, |tenths| now.wall_ms.saturating_add(tenths * 100))
+}

@@ -1,0 +1,186 @@
+//! How the queue manager starts: from what the store recovered, or new with its default objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mq_wire::{QMgrName, QName};
+use mqsc::{Attributes, Name, ObjectKind};
+use store::{Batch, Commit, Position, Recovered};
+
+use crate::defaults;
+use crate::error::{RecordError, StartError};
+use crate::index::Entry;
+use crate::manager::QueueManager;
+use crate::object::{Definition, Dynamic, key};
+use crate::queue::{Directory, Expired, Object};
+use crate::settings::Settings;
+use crate::verb::Now;
+
+impl QueueManager {
+    /// The queue manager with what the store recovered: keys that begin with `q`, messages whose owner has the top
+    /// bit clear. Makes the default objects on the first start. Non-persistent messages die.
+    pub fn new(
+        settings: Settings,
+        recovered: &Recovered,
+        now: Now,
+        batch: &mut Batch,
+    ) -> Result<Self, StartError> {
+        let read = Read::all(recovered)?;
+        let mut commit = Commit::default();
+        let first = read.this.is_none();
+        let this = read.this.unwrap_or_else(|| first_definition(&settings, now));
+        let hash_key = read.hash_key.unwrap_or_else(|| {
+            let key: Vec<u8> = settings.hash_key.iter().flat_map(|half| half.to_le_bytes()).collect();
+            commit.set(key::HASH, key);
+            settings.hash_key
+        });
+        if first {
+            commit.set(this.key(), this.encode());
+        }
+        let mut manager = Self {
+            hash_key,
+            this,
+            this_position: if first { batch.position() } else { Position::default() },
+            directory: read.directory,
+            channels: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            units: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            next_turn: 0,
+            next_number: read.next_number,
+            numbers_reserved: read.next_number,
+            unique: 0,
+            expired: Expired::default(),
+            arrived: BTreeSet::new(),
+            dirty: BTreeSet::new(),
+            quiescing: false,
+            sweep_at: Some(now.instant),
+            sweep_from: QName::BLANK,
+            orphans: 0,
+            settings,
+        };
+        for definition in read.channels {
+            manager.channels.insert(definition.name.channel(), definition);
+        }
+        manager.take_messages(recovered, &read.backouts, &mut commit);
+        let mut missing = if first { defaults::objects(&manager.settings) } else { Vec::new() };
+        // The gateway cannot be without it.
+        let gateway = defaults::gateway(&manager.settings);
+        if manager.directory.number(gateway.1.queue()).is_none() {
+            missing.push(gateway);
+        }
+        for (kind, name, given) in missing {
+            let mut attributes = Attributes::defaults(kind);
+            attributes.merge(&given);
+            manager.add_definition(now, kind, name, attributes, batch.position(), &mut commit);
+        }
+        batch.commit(commit);
+        Ok(manager)
+    }
+
+    fn take_messages(&mut self, recovered: &Recovered, backouts: &BTreeMap<u64, u16>, commit: &mut Commit) {
+        for message in recovered.messages.iter().filter(|message| message.owner.0 >> 63 == 0) {
+            if !message.persistent {
+                commit.kill(message.id, message.place);
+                continue;
+            }
+            let Some(object) = self.directory.get_mut(message.owner.0) else {
+                self.orphans += 1;
+                continue;
+            };
+            let key = object.key(message.priority, message.order);
+            let Some(local) = object.local.as_deref_mut() else {
+                self.orphans += 1;
+                continue;
+            };
+            local.index.insert(
+                key,
+                Entry {
+                    id: message.id,
+                    expiry_ms: message.expiry_ms,
+                    tags: message.tags,
+                    place: message.place,
+                    body_length: message.body_length,
+                    batch: 0,
+                    backouts: backouts.get(&message.id.as_u64()).copied().unwrap_or_default(),
+                    priority: message.priority,
+                    persistent: true,
+                },
+            );
+        }
+    }
+}
+
+fn first_definition(settings: &Settings, now: Now) -> Definition {
+    let mut attributes = Attributes::defaults(ObjectKind::QueueManager);
+    attributes.merge(&defaults::queue_manager(settings));
+    Definition {
+        kind: ObjectKind::QueueManager,
+        name: Name::from(QMgrName(settings.name.0)),
+        number: 0,
+        created_ms: now.wall_ms,
+        altered_ms: now.wall_ms,
+        dynamic: Dynamic::Predefined,
+        attributes,
+    }
+}
+
+/// The keyed state that is ours, understood.
+#[derive(Default)]
+struct Read {
+    this: Option<Definition>,
+    directory: Directory,
+    channels: Vec<Definition>,
+    hash_key: Option<[u64; 2]>,
+    next_number: u64,
+    /// By message id.
+    backouts: BTreeMap<u64, u16>,
+}
+
+impl Read {
+    fn all(recovered: &Recovered) -> Result<Self, RecordError> {
+        let mut read = Self { next_number: 1, ..Self::default() };
+        let mut expired = BTreeMap::new();
+        for (key, value) in &recovered.keyed {
+            let damaged =
+                |what| RecordError::Damaged { key: String::from_utf8_lossy(key).into_owned(), what };
+            let number = || <[u8; 8]>::try_from(&value[..]).map(u64::from_le_bytes);
+            match key.get(..2) {
+                Some(b"qQ") => {
+                    read.directory.add(Object::new(Definition::decode(key, value)?, Position::default()));
+                }
+                Some(b"qC") => read.channels.push(Definition::decode(key, value)?),
+                Some(b"qM") => read.this = Some(Definition::decode(key, value)?),
+                Some(key::HASH) => {
+                    let (halves, rest) = value.as_chunks::<8>();
+                    match (halves, rest) {
+                        ([one, two], []) => {
+                            read.hash_key = Some([u64::from_le_bytes(*one), u64::from_le_bytes(*two)]);
+                        }
+                        _ => return Err(damaged("two numbers belong here")),
+                    }
+                }
+                Some(key::NUMBER) => {
+                    read.next_number = number().map_err(|_| damaged("a number belongs here"))?;
+                }
+                Some(b"qb") => {
+                    let count = <[u8; 2]>::try_from(&value[..]).map(u16::from_le_bytes);
+                    let id = key::number_of(key).ok_or_else(|| damaged("its key has no id"))?;
+                    read.backouts.insert(id, count.map_err(|_| damaged("a count belongs here"))?);
+                }
+                Some(b"qx") => {
+                    let queue = key::number_of(key).ok_or_else(|| damaged("its key has no number"))?;
+                    expired.insert(queue, number().map_err(|_| damaged("a number belongs here"))?);
+                }
+                // Of others, or of a later version that an older one may pass over.
+                _ => {}
+            }
+        }
+        for (number, count) in expired {
+            if let Some(local) = read.directory.local_mut(number) {
+                local.expired = count;
+            }
+        }
+        Ok(read)
+    }
+}
