@@ -14,20 +14,16 @@ use crate::Origin;
 pub struct ExitMessage {
     origin: Origin,
     descriptor: Arc<Mqmd>,
-    data: Data,
-}
-
-/// Bytes that others may hold too, or our own copy of them.
-#[derive(Debug, Clone)]
-enum Data {
-    Shared(Bytes),
-    Own(BytesMut),
+    /// The bytes, which others may hold too; empty when there are own ones.
+    shared: Bytes,
+    /// Our own copy, once something was to be changed.
+    own: Option<BytesMut>,
 }
 
 impl ExitMessage {
     /// A message from a transmission queue.
     pub fn new(origin: Origin, descriptor: Mqmd, bytes: impl Into<Bytes>) -> Self {
-        Self { origin, descriptor: Arc::new(descriptor), data: Data::Shared(bytes.into()) }
+        Self { origin, descriptor: Arc::new(descriptor), shared: bytes.into(), own: None }
     }
 
     /// A message with a transmission header made for it, in our own coding: those of devices, and those of tests.
@@ -77,21 +73,13 @@ impl ExitMessage {
 
     /// All bytes, from the MQXQH on.
     pub fn bytes(&self) -> &[u8] {
-        match &self.data {
-            Data::Shared(bytes) => bytes,
-            Data::Own(bytes) => bytes,
-        }
+        self.own.as_deref().unwrap_or(&self.shared)
     }
 
     /// All bytes, to be changed. The first change copies them, so that the chain keeps the message as it came.
     pub fn bytes_mut(&mut self) -> &mut BytesMut {
-        if let Data::Shared(bytes) = &mut self.data {
-            self.data = Data::Own(std::mem::take(bytes).into());
-        }
-        match &mut self.data {
-            Data::Own(bytes) => bytes,
-            Data::Shared(_) => unreachable!("made our own above"),
-        }
+        let shared = &mut self.shared;
+        self.own.get_or_insert_with(|| std::mem::take(shared).into())
     }
 
     /// Whether the bytes start with the identifier of an MQXQH and are long enough for one.
@@ -138,18 +126,15 @@ impl ExitMessage {
     }
 
     /// Descriptor and bytes.
-    pub fn into_parts(self) -> (Mqmd, Bytes) {
-        let bytes = match self.data {
-            Data::Shared(bytes) => bytes,
-            Data::Own(bytes) => bytes.freeze(),
-        };
-        (Arc::unwrap_or_clone(self.descriptor), bytes)
+    pub fn into_parts(mut self) -> (Mqmd, Bytes) {
+        self.share();
+        (Arc::unwrap_or_clone(self.descriptor), self.shared)
     }
 
     /// Makes clones cheap again after a change.
     pub(crate) fn share(&mut self) {
-        if let Data::Own(bytes) = &mut self.data {
-            self.data = Data::Shared(std::mem::take(bytes).freeze());
+        if let Some(own) = self.own.take() {
+            self.shared = own.freeze();
         }
     }
 }

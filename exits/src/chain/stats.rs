@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::ExitError;
 
@@ -110,9 +110,11 @@ pub struct ExitStatus {
     pub panics: u64,
     /// Calls that were late.
     pub timeouts: u64,
-    /// Time in it.
+    /// Time in it; `total_us` where it is serialized.
+    #[serde(rename = "total_us", serialize_with = "micros")]
     pub total: Duration,
-    /// The longest call.
+    /// The longest call; `max_us` where it is serialized.
+    #[serde(rename = "max_us", serialize_with = "micros")]
     pub max: Duration,
     /// Its part of the time in all exits, from 0 to 1.
     pub share: f64,
@@ -130,4 +132,8 @@ pub(super) fn compare(exits: &mut [ExitStatus]) -> Option<String> {
         exit.share = exit.total.as_secs_f64() / total.as_secs_f64();
     }
     exits.iter().max_by_key(|exit| exit.total).map(|exit| exit.name.clone())
+}
+
+fn micros<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
 }
