@@ -3,6 +3,10 @@
 //! A structure is declared once with [`wire_struct!`] and a family of codes once with [`constants!`]; type, codec,
 //! offsets, defaults and documentation follow from the declaration. What a structure *means* is for the queue
 //! manager and the channels to say; this crate refuses only what cannot be read.
+//!
+//! From a socket: [`SegmentHeader::peek`] cuts segments out of the stream, the channel joins those of one call,
+//! [`Body::decode`] reads the joined body, and [`Call`] has the call's structures. The way back is [`Body::encode`]
+//! (or that of the structure) and [`encode_segment`].
 
 #[macro_use]
 mod macros;

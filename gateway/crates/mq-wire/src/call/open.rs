@@ -55,9 +55,9 @@ impl OpenBody {
 
 /// The object and response records behind an object descriptor (mq-wire.md 5.2).
 pub(super) fn od_records(reader: &mut Reader<'_>, body: &Bytes, od: &Mqod) -> Result<Bytes, DecodeError> {
-    let length = records_length(reader, Mqod::TITLE, od.recs_present, 96, od.object_rec_offset)?
-        + records_length(reader, Mqod::TITLE, od.recs_present, 8, od.response_rec_offset)?;
-    take_slice(reader, body, Mqod::TITLE, "ObjectRecords", length)
+    let records = records_length(reader, Mqod::TITLE, od.recs_present, 96, od.object_rec_offset)?;
+    let responses = records_length(reader, Mqod::TITLE, od.recs_present, 8, od.response_rec_offset)?;
+    take_slice(reader, body, Mqod::TITLE, "ObjectRecords", records.saturating_add(responses))
 }
 
 sized_struct! {

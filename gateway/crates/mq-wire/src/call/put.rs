@@ -145,7 +145,7 @@ fn pmo_records(reader: &mut Reader<'_>, body: &Bytes, pmo: &Mqpmo) -> Result<Byt
     let fields = [(1, 24), (2, 24), (4, 24), (8, 4), (0x10, 32)];
     let record =
         fields.iter().filter(|(bit, _)| pmo.put_msg_rec_fields & bit != 0).map(|(_, length)| length).sum();
-    let length = records_length(reader, Mqpmo::TITLE, pmo.recs_present, record, pmo.put_msg_rec_offset)?
-        + records_length(reader, Mqpmo::TITLE, pmo.recs_present, 8, pmo.response_rec_offset)?;
-    take_slice(reader, body, Mqpmo::TITLE, "PutMsgRecords", length)
+    let records = records_length(reader, Mqpmo::TITLE, pmo.recs_present, record, pmo.put_msg_rec_offset)?;
+    let responses = records_length(reader, Mqpmo::TITLE, pmo.recs_present, 8, pmo.response_rec_offset)?;
+    take_slice(reader, body, Mqpmo::TITLE, "PutMsgRecords", records.saturating_add(responses))
 }

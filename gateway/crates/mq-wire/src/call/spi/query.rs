@@ -44,7 +44,7 @@ impl SpiQuery {
         if parts.reply {
             let at_count = reader.clone();
             let count: u32 = reader.field("SPQO", "Count")?;
-            if parts.more != 4 + ENTRY_LENGTH * count as usize {
+            if parts.more as u64 != 4 + ENTRY_LENGTH as u64 * u64::from(count) {
                 let max = parts.more.saturating_sub(4) / ENTRY_LENGTH;
                 let kind = DecodeErrorKind::Range { found: count.into(), min: 0, max: max as i64 };
                 return Err(at_count.error("SPQO", "Count", kind));
