@@ -65,8 +65,8 @@ struct State {
     room: Option<u64>,
     locked: bool,
     lie: Option<Lie>,
-    /// Operations that changed something.
-    operations: u64,
+    /// What was done, in its order.
+    log: Vec<String>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -126,7 +126,7 @@ impl SimFiles {
             room: None,
             locked: false,
             lie: None,
-            operations: 0,
+            log: Vec::new(),
         };
         Self { state: Arc::new(Mutex::new(state)) }
     }
@@ -156,9 +156,9 @@ impl SimFiles {
         self.lock().lie = lie;
     }
 
-    /// Operations so far that changed something.
-    pub(crate) fn operations(&self) -> u64 {
-        self.lock().operations
+    /// What was done since this was last asked.
+    pub(crate) fn take_log(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().log)
     }
 
     /// The process is killed: the page cache stays.
@@ -253,7 +253,7 @@ impl SimFiles {
             room: None,
             locked: false,
             lie: None,
-            operations: 0,
+            log: Vec::new(),
         };
         Self { state: Arc::new(Mutex::new(copy)) }
     }
@@ -304,11 +304,11 @@ impl State {
     }
 
     /// One more operation that changes something: whether the machine stops inside it.
-    fn tick(&mut self) -> io::Result<bool> {
+    fn tick(&mut self, what: &str, path: &str) -> io::Result<bool> {
         if self.stopped {
             return Err(io::Error::other("the machine has stopped"));
         }
-        self.operations += 1;
+        self.log.push(format!("{what} {path}"));
         match &mut self.fuse {
             Some(0) => {
                 self.stopped = true;
@@ -323,9 +323,9 @@ impl State {
     }
 
     /// As [`State::tick`], for what happens wholly or not at all.
-    fn step(&mut self) -> io::Result<()> {
+    fn step(&mut self, what: &str, path: &str) -> io::Result<()> {
         let before = !self.stopped && self.random.one_in(2);
-        match self.tick()? {
+        match self.tick(what, path)? {
             // Whether the stop comes before or after it is left to the next operation.
             true if before => Err(io::Error::other("the machine has stopped")),
             _ => Ok(()),
@@ -367,7 +367,7 @@ impl Files for SimFiles {
             let left = room.checked_sub(reserve.max(1)).ok_or(io::ErrorKind::StorageFull)?;
             state.room = Some(left);
         }
-        state.step()?;
+        state.step("create", path)?;
         let inode = state.inodes.len();
         let cache = vec![0; reserve as usize];
         state.inodes.push(Inode { name: path.to_owned(), cache, length_dirty: true, ..Inode::default() });
@@ -383,7 +383,7 @@ impl Files for SimFiles {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.lock();
-        state.step()?;
+        state.step("rename", to)?;
         let inode = state.find(from).ok_or(io::ErrorKind::NotFound)?;
         let (directory, from) = split(from);
         let change = Change::Rename(from.to_owned(), split(to).1.to_owned(), inode);
@@ -393,7 +393,7 @@ impl Files for SimFiles {
 
     fn remove(&self, path: &str) -> io::Result<()> {
         let mut state = self.lock();
-        state.step()?;
+        state.step("remove", path)?;
         state.find(path).ok_or(io::ErrorKind::NotFound)?;
         let (directory, name) = split(path);
         state.directory(directory).apply(Change::Remove(name.to_owned()));
@@ -402,7 +402,7 @@ impl Files for SimFiles {
 
     fn sync_directory(&self, path: &str) -> io::Result<()> {
         let mut state = self.lock();
-        state.step()?;
+        state.step("sync directory", path)?;
         if state.sync_fails() {
             return state.failure_of_sync();
         }
@@ -459,7 +459,8 @@ impl File for SimFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let state = &mut *self.files.lock();
-        let stops = state.tick()?;
+        let name = state.inodes[self.inode].name.clone();
+        let stops = state.tick("write", &name)?;
         let count =
             if stops { state.random.below(bytes.len() as u32 + 1) as usize } else { bytes.len() };
         let inode = &mut state.inodes[self.inode];
@@ -469,6 +470,8 @@ impl File for SimFile {
                 inode.cache.resize(begin + count, 0);
                 inode.length_dirty = true;
             }
+            let old = &inode.cache[begin..begin + count];
+            assert!(old.iter().all(|b| *b == 0), "{name} is written again at {begin} (STORE.md 2)");
             inode.cache[begin..begin + count].copy_from_slice(&bytes[..count]);
             inode.dirty.extend(begin / SECTOR..=(begin + count - 1) / SECTOR);
         }
@@ -477,7 +480,8 @@ impl File for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         let state = &mut *self.files.lock();
-        state.step()?;
+        let name = state.inodes[self.inode].name.clone();
+        state.step("sync", &name)?;
         let fails = state.sync_fails();
         let inode = &mut state.inodes[self.inode];
         if fails {
@@ -502,7 +506,8 @@ impl File for SimFile {
 
     fn set_length(&self, length: u64) -> io::Result<()> {
         let mut state = self.files.lock();
-        state.step()?;
+        let name = state.inodes[self.inode].name.clone();
+        state.step("shorten", &name)?;
         let inode = &mut state.inodes[self.inode];
         inode.cache.resize(length as usize, 0);
         inode.dirty.retain(|sector| sector * SECTOR < length as usize);

@@ -136,7 +136,11 @@ impl World {
             match opened {
                 Ok((journal, recovered)) => {
                     self.journal = Some(Box::new(journal));
-                    return self.compare(&recovered);
+                    self.compare(&recovered)?;
+                    if !self.files.is_stopped() {
+                        return Ok(());
+                    }
+                    self.down();
                 }
                 Err(StoreError::Io { .. }) if !calm => self.down(),
                 Err(error) => return Err(format!("the start failed: {error}")),
