@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
@@ -71,7 +71,7 @@ async fn unknown(request: Request) -> Response {
 }
 
 async fn check_token(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     let guess = given.and_then(|value| {
         let (scheme, token) = value.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)

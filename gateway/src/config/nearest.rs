@@ -43,7 +43,7 @@ mod tests {
     fn near_names_are_found_and_far_ones_are_not() {
         let known = ["heartbeat_seconds", "pattern", "listen", "name"];
         let check = |unknown: &str, expected: Option<&str>| {
-            assert_eq!(nearest(unknown, known), expected, "{unknown}")
+            assert_eq!(nearest(unknown, known), expected, "{unknown}");
         };
         check("pattren", Some("pattern"));
         check("Pattern", Some("pattern"));

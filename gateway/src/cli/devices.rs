@@ -1,0 +1,119 @@
+//! `devices list` and `devices show`.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use super::http::{ServiceArgs, path_part};
+use super::table::{bytes, table};
+use crate::report::DeviceReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  mqe-gateway devices list\n  mqe-gateway devices show DEV00042 --json")]
+pub(super) struct DevicesArgs {
+    #[command(subcommand)]
+    command: DevicesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DevicesCommand {
+    /// All devices with what waits for them
+    #[command(after_help = "Example:\n  mqe-gateway devices list --json")]
+    List {
+        #[command(flatten)]
+        service: ServiceArgs,
+        /// Print the report as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// One device
+    #[command(after_help = "Example:\n  mqe-gateway devices show DEV00042")]
+    Show {
+        /// Its name
+        #[arg(value_name = "D")]
+        device: String,
+        #[command(flatten)]
+        service: ServiceArgs,
+        /// Print the report as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) fn run(args: &DevicesArgs) -> anyhow::Result<()> {
+    match &args.command {
+        DevicesCommand::List { service, json } => {
+            let text = service.get_json("/devices")?;
+            if *json {
+                return Ok(writeln!(io::stdout(), "{text}")?);
+            }
+            let devices: Vec<DeviceReport> =
+                serde_json::from_str(&text).context("the answer is not a report")?;
+            Ok(io::stdout().write_all(list(&devices).as_bytes())?)
+        }
+        DevicesCommand::Show { device, service, json } => {
+            let answer = service.get(&format!("/devices/{}", path_part(device)))?;
+            match answer.status {
+                200 if *json => Ok(writeln!(io::stdout(), "{}", answer.body)?),
+                200 => {
+                    let report = serde_json::from_str(&answer.body).context("the answer is not a report")?;
+                    Ok(io::stdout().write_all(show(&report).as_bytes())?)
+                }
+                status => anyhow::bail!("the service refuses: {} (status {status})", answer.body.trim()),
+            }
+        }
+    }
+}
+
+fn list(devices: &[DeviceReport]) -> String {
+    let rows: Vec<Vec<String>> = devices
+        .iter()
+        .map(|d| {
+            let connected = if d.connected { "yes" } else { "no" };
+            vec![
+                d.name.clone(),
+                connected.to_owned(),
+                d.waiting.to_string(),
+                d.in_doubt.to_string(),
+                d.bytes.to_string(),
+            ]
+        })
+        .collect();
+    table(&["DEVICE", "CONNECTED", "WAITING", "IN DOUBT", "BYTES"], &rows)
+}
+
+fn show(d: &DeviceReport) -> String {
+    let mut out = String::new();
+    // A String takes everything that is written to it.
+    let _ = writeln!(out, "device       {}", d.name);
+    let _ = writeln!(out, "connected    {}", if d.connected { "yes" } else { "no" });
+    let _ = writeln!(out, "waiting      {}", d.waiting);
+    let _ = writeln!(out, "in doubt     {}", d.in_doubt);
+    let _ = writeln!(out, "bytes        {} ({})", d.bytes, bytes(d.bytes));
+    let _ = writeln!(out, "incarnation  {}", d.incarnation);
+    for (kind, count) in &d.counters {
+        let _ = writeln!(out, "{kind:<12} {count}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_for_people() {
+        let counters = [("delivered".to_owned(), 5)].into();
+        let device =
+            DeviceReport { name: "DEV1".to_owned(), waiting: 2, bytes: 2048, counters, ..Default::default() };
+        let expected = "device       DEV1\nconnected    no\nwaiting      2\nin doubt     0\nbytes        2048 (2.0 KiB)\n\
+                        incarnation  0\ndelivered    5\n";
+        assert_eq!(show(&device), expected);
+        assert_eq!(
+            list(&[device]),
+            "DEVICE  CONNECTED  WAITING  IN DOUBT  BYTES\nDEV1    no               2         0   2048\n"
+        );
+    }
+}
