@@ -80,6 +80,7 @@ impl ClientConfig {
 }
 
 /// Something that the owner of a client connection waits for.
+#[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientEvent {
     /// Calls can be made.
@@ -181,6 +182,11 @@ impl ClientConnection {
                 self.close();
             }
             self.state = next;
+        }
+        if matches!(self.state, State::Calling { .. }) && self.shared.inbound.is_partial() {
+            // A long answer is on its way: as long as it goes on, it is in time.
+            let more = now + self.shared.config.reply_timeout;
+            self.shared.deadline = self.shared.deadline.map(|at| at.max(more));
         }
         Ok(())
     }

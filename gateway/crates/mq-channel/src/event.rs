@@ -9,6 +9,7 @@ use crate::request::Request;
 pub struct CallId(pub(crate) u64);
 
 /// Something that the owner of a server connection has to act upon.
+#[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A client wants this channel: answer with `channel_accepted` or `channel_refused`.

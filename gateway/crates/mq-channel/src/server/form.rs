@@ -14,6 +14,7 @@ use crate::reply::{OpenDefaults, Reply};
 use crate::request::{Connect, Request};
 
 /// What a call turned out to be.
+#[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// For the owner, who the client is still left out of MQCONN.
