@@ -232,6 +232,14 @@ impl SimFiles {
         }
     }
 
+    /// Replaces what a file holds, on disk and in the cache.
+    pub(crate) fn set_content(&self, path: &str, content: Vec<u8>) {
+        let mut state = self.lock();
+        let inode = state.find(path).unwrap();
+        state.inodes[inode].disk.clone_from(&content);
+        state.inodes[inode].cache = content;
+    }
+
     /// Cuts a file, on disk and in the cache.
     pub(crate) fn cut(&self, path: &str, length: usize) {
         let mut state = self.lock();

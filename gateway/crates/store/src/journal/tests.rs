@@ -1,0 +1,111 @@
+//! Each rule of STORE.md 2 to 5 that is built, as a test with its name. Crashes at random are in `crash`.
+
+mod directory;
+mod index;
+mod rules;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::crash::Told;
+use super::{Journal, OpenOptions};
+use crate::files::sim::SimFiles;
+use crate::format::group::{GroupHeader, GroupKind};
+use crate::{Batch, Commit, Kill, NewMessage, OwnerId, Recovered, Store, StoreError, Stored, Watch};
+
+/// A journal on a simulated disk, whose committer is driven by the test.
+struct Rig {
+    files: SimFiles,
+    told: Arc<Told>,
+    journal: Option<Box<Journal>>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let mut rig = Self { files: SimFiles::new(1), told: Arc::default(), journal: None };
+        rig.open().unwrap();
+        rig
+    }
+
+    fn open(&mut self) -> Result<Recovered, StoreError> {
+        self.journal = None;
+        self.told = Arc::default();
+        let watch = Arc::clone(&self.told) as Arc<dyn Watch>;
+        let options = OpenOptions { index: false, segment_bytes: 0, cache_bytes: 0, ..OpenOptions::new("", watch) };
+        let (journal, recovered) = Journal::open_inline(Arc::new(self.files.clone()), &options)?;
+        self.journal = Some(Box::new(journal));
+        Ok(recovered)
+    }
+
+    /// Killed, and started again: the page cache stays.
+    fn reopen(&mut self) -> Result<Recovered, StoreError> {
+        self.journal = None;
+        self.files.kill();
+        self.open()
+    }
+
+    fn journal(&mut self) -> &mut Journal {
+        self.journal.as_mut().unwrap()
+    }
+
+    /// Hands a batch over, without a turn of the committer.
+    fn submit<T>(&mut self, work: impl FnOnce(&mut Batch) -> T) -> T {
+        let mut batch = self.journal().begin();
+        let result = work(&mut batch);
+        self.journal().submit(batch);
+        result
+    }
+
+    fn write<T>(&mut self, work: impl FnOnce(&mut Batch) -> T) -> T {
+        let result = self.submit(work);
+        self.journal().turn_inline();
+        result
+    }
+
+    fn put(&mut self, body_bytes: usize) -> Stored {
+        self.write(|batch| batch.message(message(body_bytes)))
+    }
+
+    fn kill(&mut self, stored: &Stored) {
+        let kills = vec![Kill { id: stored.id, place: stored.place }];
+        self.write(|batch| batch.commit(Commit { kills, ..Commit::default() }));
+    }
+
+    /// Takes a checkpoint, as a minute after the first record that none covers.
+    fn checkpoint(&mut self) {
+        for at_ms in [0, 60_000] {
+            self.journal().maintain(at_ms);
+        }
+        self.journal().turn_inline();
+        self.journal().maintain(60_001);
+    }
+
+    /// The headers of a segment, at every boundary.
+    fn headers(&self, segment: u32) -> Vec<GroupHeader> {
+        let content = self.files.content(&format!("journal/{segment:08}.seg")).unwrap();
+        content.chunks(4096).filter_map(|block| GroupHeader::decode(block).map(|h| h.0)).collect()
+    }
+
+    fn segments(&self) -> Vec<String> {
+        crate::files::Files::list(&self.files, "journal").unwrap()
+    }
+}
+
+fn message(body_bytes: usize) -> NewMessage {
+    NewMessage {
+        unit: None,
+        owner: OwnerId(1),
+        order: None,
+        priority: 4,
+        persistent: true,
+        expiry_ms: 0,
+        tags: [0, 0],
+        envelope: Bytes::from_static(b"envelope"),
+        body: Bytes::from(vec![b'x'; body_bytes]),
+    }
+}
+
+fn is_mark(header: &GroupHeader) -> bool {
+    header.kind == GroupKind::Mark
+}

@@ -1,0 +1,152 @@
+//! The derived index: it never changes an answer, whatever is done to its folder (STORE.md 7 and 8).
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::KeyedIndex;
+
+fn open(directory: &Path) -> (Box<Journal>, Recovered) {
+    let (journal, recovered) =
+        Journal::open(OpenOptions::new(directory, Arc::new(Told::default()))).unwrap();
+    (Box::new(journal), recovered)
+}
+
+fn set(journal: &mut Journal, key: &str, value: &str) {
+    let mut batch = journal.begin();
+    let mut commit = Commit::default();
+    match value {
+        "" => commit.remove(key),
+        _ => commit.set(key, value.to_owned()),
+    }
+    batch.commit(commit);
+    journal.submit(batch);
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn text(recovered: &Recovered) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    recovered.keyed.iter().map(|(key, value)| (text(key), text(value))).collect()
+}
+
+fn wait(index: &KeyedIndex, key: &str, value: Option<&str>) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while index.keyed(key.as_bytes()).as_deref() != value.map(str::as_bytes) {
+        assert!(Instant::now() < deadline, "{key} does not become {value:?}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn it_answers_look_ups_outside_of_the_core() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(directory.path());
+    let index = journal.keyed_index().unwrap();
+    for (key, value) in [("a/1", "x"), ("a/2", "y"), ("b/1", "z"), ("a/1", "")] {
+        set(&mut journal, key, value);
+    }
+    wait(&index, "b/1", Some("z"));
+    wait(&index, "a/1", None);
+    assert_eq!(index.scan(b"a/"), [(b"a/2".to_vec(), Bytes::from_static(b"y"))]);
+    assert_eq!(index.scan(b"").len(), 2);
+    journal.close().unwrap();
+    assert_eq!(index.keyed(b"b/1"), None, "a closed store answers nothing");
+    let (journal, _) = open(directory.path());
+    wait(&journal.keyed_index().unwrap(), "b/1", Some("z"));
+}
+
+#[test]
+fn what_a_start_takes_from_it_is_what_the_journal_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(directory.path());
+    for number in 0..200 {
+        set(&mut journal, &format!("k{number:03}"), &number.to_string());
+    }
+    journal.close().unwrap();
+    let (mut journal, first) = open(directory.path());
+    assert_eq!(first.keyed.len(), 200);
+    set(&mut journal, "k000", "changed");
+    set(&mut journal, "k001", "");
+    drop(journal);
+    let (journal, second) = open(directory.path());
+    assert_eq!((second.keyed.len(), &second.keyed[0].1[..]), (199, &b"changed"[..]));
+    let index = journal.keyed_index().unwrap();
+    wait(&index, "k000", Some("changed"));
+    wait(&index, "k001", None);
+    assert_eq!(index.scan(b"k").len(), 199);
+}
+
+#[test]
+fn its_folder_deleted_damaged_or_of_another_time_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let saved = tempfile::tempdir().unwrap();
+    let index = directory.path().join("index");
+    let mut expected = std::collections::BTreeMap::new();
+    let mut copies = 0;
+    for round in 0..12 {
+        let (mut journal, recovered) = open(directory.path());
+        let wanted: Vec<_> = expected.clone().into_iter().collect();
+        assert_eq!(text(&recovered), wanted, "round {round}");
+        for number in 0..10 {
+            let key = format!("k{}", (round * 7 + number * 3) % 40);
+            let value = if number % 4 == 3 { String::new() } else { format!("{round}-{number}") };
+            set(&mut journal, &key, &value);
+            if value.is_empty() { expected.remove(&key) } else { expected.insert(key, value) };
+        }
+        if round % 2 == 0 {
+            journal.close().unwrap();
+        } else {
+            drop(journal);
+        }
+        copy(&index, &saved.path().join(copies.to_string()));
+        copies += 1;
+        match round % 4 {
+            0 => std::fs::remove_dir_all(&index).unwrap(),
+            // An older one.
+            1 => copy(&saved.path().join((copies / 2).to_string()), &index),
+            2 => {
+                for name in ["db", "conf"] {
+                    std::fs::write(index.join(name), [0x5a; 3000]).unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_newer_one_than_the_journal_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let saved = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(directory.path());
+    set(&mut journal, "k", "old");
+    journal.close().unwrap();
+    copy(directory.path(), saved.path());
+    let (mut journal, _) = open(directory.path());
+    set(&mut journal, "k", "new");
+    set(&mut journal, "only in the newer one", "x");
+    journal.close().unwrap();
+    // A backup of everything but the index comes back.
+    let newer = tempfile::tempdir().unwrap();
+    copy(&directory.path().join("index"), newer.path());
+    copy(saved.path(), directory.path());
+    copy(newer.path(), &directory.path().join("index"));
+    let (journal, recovered) = open(directory.path());
+    assert_eq!(text(&recovered), [("k".to_owned(), "old".to_owned())]);
+    let index = journal.keyed_index().unwrap();
+    wait(&index, "k", Some("old"));
+    assert_eq!(index.scan(b"").len(), 1);
+}
