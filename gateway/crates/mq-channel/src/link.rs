@@ -21,6 +21,9 @@ pub(crate) const SEGMENT_BYTES_MIN: u32 = 2_048;
 /// (mq-wire.md 5.1), or the selectors and values of MQINQ and MQSET; rounded up generously.
 pub(crate) const CALL_OVERHEAD_BYTES: usize = 8_192;
 
+/// The most memory that the buffer of an idle connection keeps.
+const IDLE_BYTES_MAX: usize = 4_096;
+
 const COMPRESSED: ControlFlags2 =
     ControlFlags2::HDRCOMP.union(ControlFlags2::MSGCOMP).union(ControlFlags2::CSH);
 
@@ -104,6 +107,10 @@ impl Inbound {
             if let Some(arrived) = self.join(header, body)? {
                 return Ok(Some(arrived));
             }
+        }
+        // Most connections are idle most of the time: what a burst needed is given back.
+        if self.buffer.is_empty() && self.buffer.capacity() > IDLE_BYTES_MAX {
+            self.buffer = BytesMut::new();
         }
         Ok(None)
     }

@@ -3,9 +3,10 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    ApiHeader, AttributesBody, Call, Coding, CompCode, ConnectBody, Fopa, GetReplyBody, InquireBody, Mqgmo,
-    Mqmd, Mqod, Mqpmo, Mqsts, OpenBody, Put1ReplyBody, PutReplyBody, Reason, SegmentType, SpiBody, SpiCall,
-    SpiCapability, SpiHeader, SpiOpen, SpiQuery, SpiVerb, StatBody, Writer,
+    ApiHeader, AttributesBody, Call, Coding, CompCode, ConnectBody, DecodeError, DecodeErrorKind, Fopa,
+    GetReplyBody, InquireBody, Mqgmo, Mqmd, Mqod, Mqpmo, Mqsts, OpenBody, Put1ReplyBody, PutReplyBody,
+    Reason, SegmentType, SpiBody, SpiCall, SpiCapability, SpiHeader, SpiOpen, SpiQuery, SpiVerb, StatBody,
+    Writer,
 };
 
 use crate::error::{OwnerError, PeerError};
@@ -174,6 +175,26 @@ pub(crate) fn ask(arrived: &Arrived, api: ApiHeader, call: Call, out: Coding) ->
     };
     let name = request.name();
     Ok(Asked::Owner(request, Form { segment_type, handle, name, body }))
+}
+
+/// The reason for a structure that the caller of MQI has to answer for: one that is none, or of a version that does
+/// not exist. What is cut off is the client's fault and has no reason.
+pub(crate) fn reason_of(error: &DecodeError) -> Option<Reason> {
+    if !matches!(error.kind, DecodeErrorKind::StrucId { .. } | DecodeErrorKind::Version { .. }) {
+        return None;
+    }
+    match error.structure {
+        Mqod::TITLE => Some(Reason::OD_ERROR),
+        Mqmd::TITLE => Some(Reason::MD_ERROR),
+        Mqpmo::TITLE => Some(Reason::PMO_ERROR),
+        Mqgmo::TITLE => Some(Reason::GMO_ERROR),
+        _ => None,
+    }
+}
+
+/// A failure that is no more than an API header.
+pub(crate) fn refused(segment_type: SegmentType, reason: Reason, out: Coding) -> Message {
+    message(segment_type, CompCode::FAILED, reason, 0, &[], out)
 }
 
 impl Form {

@@ -191,8 +191,17 @@ impl State {
             let state = if identity.is_some() { "before MQCONN" } else { "after MQCONN" };
             return Err(unexpected(segment_type, state));
         }
-        let Body::Call(api, body) = decode(arrived, agreed.fap_level)? else {
-            return Err(unexpected(segment_type, "between two calls"));
+        let decoded = Body::decode(&arrived.header, &arrived.body, agreed.fap_level);
+        let (api, body) = match decoded {
+            Ok(Body::Call(api, body)) => (api, body),
+            Ok(_) => return Err(unexpected(segment_type, "between two calls")),
+            Err(error) => {
+                let Some(reason) = form::reason_of(&error) else {
+                    return Err(PeerError::Decode { segment: segment_type, error }.into());
+                };
+                shared.outbound.call(&form::refused(segment_type, reason, shared.outbound.coding()));
+                return Ok(Self::Connected { agreed });
+            }
         };
         let (mut request, form) = match form::ask(arrived, api, body, shared.outbound.coding())? {
             Asked::Owner(request, form) => (request, form),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mq_channel::{
-    ChannelTerms, ClientConnection, ConnectionError, Event, PeerError, Reply, Request, ServerConnection,
+    ChannelTerms, ClientConnection, ClientEvent, ConnectionError, Event, PeerError, Reply, Request,
+    ServerConnection,
 };
 use mq_wire::{
     ApiHeader, Body, Call, CompCode, Mqgmo, Mqmd, Mqpmo, OpenOptions, Reason, SegmentType, StatusCode,
@@ -177,6 +178,28 @@ fn truncated_bodies_of_every_call_are_refused() {
         let error = pair.server.handle_bytes(pair.time, &cut).unwrap_err();
         assert!(matches!(error, ConnectionError::Peer(PeerError::Decode { .. })), "{length}: {error}");
     }
+}
+
+#[test]
+fn structures_that_are_none_have_their_reasons() {
+    let check = |place: usize, reason: Reason| {
+        let mut pair = Pair::connected();
+        let (md, gmo) = (Mqmd::default(), Mqgmo::default());
+        pair.client.call(pair.time, Request::Get { handle: 1, md, gmo, buffer_length: 10 }).unwrap();
+        let mut bytes = pair.client.poll_output().unwrap().to_vec();
+        bytes[place] = 9;
+        pair.server.handle_bytes(pair.time, &bytes).unwrap();
+        pair.drive();
+        match pair.client.poll_event() {
+            Some(ClientEvent::Reply { reply, .. }) => assert_eq!(reply, Reply::failed(reason)),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Identifier and version of MQMD and MQGMO.
+    check(44, Reason::MD_ERROR);
+    check(48, Reason::MD_ERROR);
+    check(44 + 324, Reason::GMO_ERROR);
+    check(48 + 324, Reason::GMO_ERROR);
 }
 
 /// Answers whatever the server asks, so that bytes reach every state.
