@@ -40,7 +40,7 @@ fn parts(wall_ms: u64) -> Parts {
 }
 
 /// PutDate and PutTime: `YYYYMMDD` and `HHMMSSTH`, GMT (mq-objects.md 1.2).
-pub(crate) fn put_date_time(wall_ms: u64) -> (Chars<8>, Chars<8>) {
+pub fn put_date_time(wall_ms: u64) -> (Chars<8>, Chars<8>) {
     let Parts { year, month, day, hour, minute, second, hundredth } = parts(wall_ms);
     let date = format!("{year:04}{month:02}{day:02}");
     (Chars::cut(&date), Chars::cut(&format!("{hour:02}{minute:02}{second:02}{hundredth:02}")))

@@ -7,7 +7,7 @@ use store::Batch;
 
 use crate::connection::Target;
 use crate::error::reason;
-use crate::manager::{Answer, QueueManager, done};
+use crate::manager::{Answer, QueueManager, done, written};
 use crate::object::{Definition, Dynamic};
 use crate::queue::{Local, needs};
 use crate::verb::{ConnId, Effect, Inquired, Now, Reply, SetRequest};
@@ -159,7 +159,7 @@ impl QueueManager {
         let object = self.directory.get(number).ok_or(Reason::OBJECT_CHANGED)?;
         let attributes = settings(object.definition.kind, request)?;
         self.alter_queue(now, number, &attributes, batch, out);
-        Ok(Answer::at(Some(batch.position()), done()))
+        Ok(Answer::at(written(batch), done()))
     }
 }
 

@@ -63,6 +63,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub use clock::put_date_time;
 pub use error::{RecordError, StartError};
 pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
 pub use manager::QueueManager;

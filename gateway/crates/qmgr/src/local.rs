@@ -213,6 +213,11 @@ impl QueueManager {
         self.unlock(now, holder, &ids, batch, out);
     }
 
+    /// Whether the holder has the message locked: the second look before anything is written for it.
+    pub fn is_locked(&self, holder: Holder, id: Id) -> bool {
+        self.locks.contains_key(&(holder, id))
+    }
+
     /// Takes locked messages for good, looking again at each lock: adds their deaths to the commit record of the
     /// owner. Says for each whether it was locked. Final with [`Self::unit_is_real`], or at once if the record is of
     /// no unit.

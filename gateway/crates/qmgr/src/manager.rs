@@ -237,10 +237,16 @@ impl QueueManager {
         self.tell_arrived(out);
     }
 
+    /// The record that took the messages is in this batch, or in the one before if there is nothing in this one yet:
+    /// a batch that stays empty is never durable.
     fn clean(&mut self, batch: &Batch) {
+        let mut position = batch.position();
+        if batch.is_empty() {
+            position.batch = position.batch.saturating_sub(1);
+        }
         for number in std::mem::take(&mut self.dirty) {
             if let Some(local) = self.directory.local_mut(number) {
-                local.changed = batch.position();
+                local.changed = local.changed.max(position);
             }
         }
     }
@@ -332,6 +338,11 @@ impl Answer {
     pub(crate) fn at(needs: Option<Position>, reply: Reply) -> Self {
         Self { needs, reply }
     }
+}
+
+/// The position of what was just written; none if nothing was, since an empty batch is never durable.
+pub(crate) fn written(batch: &Batch) -> Option<Position> {
+    (!batch.is_empty()).then(|| batch.position())
 }
 
 pub(crate) fn failed(reason: Reason) -> Reply {

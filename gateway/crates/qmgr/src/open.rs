@@ -8,7 +8,7 @@ use store::{Batch, Commit};
 
 use crate::connection::{Handle, Route, Target, may_name};
 use crate::error::reason;
-use crate::manager::{Answer, QueueManager, done};
+use crate::manager::{Answer, QueueManager, done, written};
 use crate::object::{Definition, Dynamic};
 use crate::queue::{Object, bury};
 use crate::resolve::{How, Resolution};
@@ -264,7 +264,7 @@ impl QueueManager {
             if let Target::Queue(route) = &handle.target {
                 self.end_handle(conn, number, out);
                 self.delete_queue(route.used, batch, out);
-                needs = Some(batch.position());
+                needs = written(batch);
             }
         } else {
             self.end_handle(conn, number, out);

@@ -1,1 +1,14 @@
-//! Tests.
+//! Tests of the whole machine: events in, effects out, over a store in memory that restarts.
+
+mod attributes;
+mod browsing;
+mod commands;
+mod dynamic;
+mod harness;
+mod messages;
+mod model;
+mod owner;
+mod resolution;
+mod restart;
+mod units;
+mod waits;
