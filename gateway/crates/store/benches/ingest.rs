@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p store --bench ingest [-- DIRECTORY [SECONDS]]`. A directory in memory proves nothing.
 
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -62,18 +64,8 @@ fn journal(directory: &Path, batch_messages: usize, time: Duration, in_flight_ma
     let (mut messages, mut last) = (0u64, Position::default());
     while begin.elapsed() < time {
         let mut batch = store.begin();
-        for number in 0..batch_messages {
-            batch.message(NewMessage {
-                unit: None,
-                owner: OwnerId(number as u64 % 100),
-                order: None,
-                priority: 4,
-                persistent: true,
-                expiry_ms: 0,
-                tags: [number as u64, 0],
-                envelope: envelope.clone(),
-                body: body.clone(),
-            });
+        for number in 0..batch_messages as u64 {
+            batch.message(message(number, envelope.clone(), body.clone()));
         }
         messages += batch_messages as u64;
         last = store.submit(batch);
@@ -106,6 +98,46 @@ fn floor(directory: &Path, batch_messages: usize, time: Duration) -> Figures {
     Figures { per_second: messages as f64 / elapsed, syncs_per_message: 1.0 / batch_messages as f64 }
 }
 
+/// How long a start takes after a kill, with this many messages stored.
+fn restart(directory: &Path, messages: usize) -> Duration {
+    let told = Arc::new(Told::default());
+    let watch = Arc::clone(&told) as Arc<dyn Watch>;
+    let options = OpenOptions::new(directory.join("store"), watch);
+    let (mut store, _) = Journal::open(options.clone()).unwrap();
+    let (body, envelope) = (Bytes::from(vec![b'b'; 256]), Bytes::from(vec![b'e'; ENVELOPE_BYTES]));
+    for _ in 0..messages / 1000 {
+        let mut batch = store.begin();
+        for _ in 0..1000 {
+            batch.message(message(0, envelope.clone(), body.clone()));
+        }
+        let last = store.submit(batch);
+        store.maintain(0);
+        told.wait(|durable| durable.batch + 8 > last.batch);
+    }
+    drop(store);
+    let begin = Instant::now();
+    let (store, recovered) = Journal::open(options).unwrap();
+    let elapsed = begin.elapsed();
+    assert_eq!(recovered.messages.len(), messages);
+    drop(store);
+    std::fs::remove_dir_all(directory.join("store")).unwrap();
+    elapsed
+}
+
+fn message(number: u64, envelope: Bytes, body: Bytes) -> NewMessage {
+    NewMessage {
+        unit: None,
+        owner: OwnerId(number % 100),
+        order: None,
+        priority: 4,
+        persistent: true,
+        expiry_ms: 0,
+        tags: [number, 0],
+        envelope,
+        body,
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let target = option_env!("CARGO_TARGET_TMPDIR").unwrap_or(".");
@@ -113,7 +145,11 @@ fn main() {
     let seconds = arguments.get(1).and_then(|s| s.parse().ok()).unwrap_or(2.0);
     let time = Duration::from_secs_f64(seconds);
     std::fs::create_dir_all(&directory).unwrap();
-    println!("{} bytes a message, {ROUNDS} rounds of {seconds} s in {}", ENVELOPE_BYTES + BODY_BYTES, directory.display());
+    println!(
+        "{} bytes a message, {ROUNDS} rounds of {seconds} s in {}",
+        ENVELOPE_BYTES + BODY_BYTES,
+        directory.display()
+    );
     println!("batch  in flight      floor/s    journal/s  ratio  syncs/message (floor)");
     for batch_messages in [1, 32, 256] {
         for in_flight_max in [0, IN_FLIGHT_MAX] {
@@ -132,5 +168,6 @@ fn main() {
             }
         }
     }
+    println!("start after a kill with 1,000,000 messages stored: {:.2?}", restart(&directory, 1_000_000));
     std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -159,7 +159,10 @@ fn a_single_put_is_real_by_itself() {
         assert_eq!((entry.priority, entry.persistent, entry.expiry_ms), (3, true, 99));
         assert_eq!((entry.tags, entry.envelope_length, entry.body_length), ([11, 12], 8, 4));
         let record = subject.store().body(entry.id, entry.place).read().unwrap();
-        assert_eq!((record.owner, &record.envelope[..], &record.body[..]), (OwnerId(5), &b"envelope"[..], &b"body"[..]));
+        assert_eq!(
+            (record.owner, &record.envelope[..], &record.body[..]),
+            (OwnerId(5), &b"envelope"[..], &b"body"[..])
+        );
     });
 }
 

@@ -118,11 +118,8 @@ impl IndexCopy {
         // sled panics on some kinds of damage.
         let opened = std::panic::catch_unwind(AssertUnwindSafe(|| -> sled::Result<Self> {
             let config = sled::Config::new();
-            let db = config
-                .path(path)
-                .cache_capacity(CACHE_BYTES)
-                .flush_every_ms(Some(SLED_FLUSH_MS))
-                .open()?;
+            let db =
+                config.path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(SLED_FLUSH_MS)).open()?;
             let keyed = db.open_tree(TREE)?;
             let identity = keyed.get(POSITION_KEY)?.and_then(|bytes| decode_identity(&bytes));
             let mut by_place = HashMap::new();
@@ -182,8 +179,7 @@ impl IndexWriter {
             }
         }
         pending.changes.extend(known.into_keys().map(|key| (key, None)));
-        let inner =
-            Inner { trees: RwLock::new(trees), pending: Mutex::new(pending), wake: Condvar::new() };
+        let inner = Inner { trees: RwLock::new(trees), pending: Mutex::new(pending), wake: Condvar::new() };
         let inner = Arc::new(inner);
         let for_thread = Arc::clone(&inner);
         let thread = std::thread::Builder::new()

@@ -25,12 +25,11 @@ use std::time::Duration;
 
 use committer::Committer;
 use reader::{Missing, Segments};
-use shared::{Job, Shared, Submitted, Work};
+use shared::{Job, Shared, Submitted, Taken, Work};
 
 use crate::batch::Batch;
 use crate::files::real::RealFiles;
 use crate::files::{Files, Lock, failed};
-use crate::format::checkpoint::Checkpoint;
 use crate::format::record::change_places;
 use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
@@ -85,7 +84,6 @@ impl OpenOptions {
 pub struct Journal {
     shared: Arc<Shared>,
     segments: Arc<Segments>,
-    files: Arc<dyn Files>,
     worker: Option<Worker>,
     index: Option<KeyedIndex>,
     ledger: Ledger,
@@ -102,8 +100,6 @@ pub struct Journal {
     checkpoints: u64,
     /// A checkpoint that the committer has not done yet.
     checkpoint_in_work: bool,
-    /// What it makes unnecessary.
-    droppable: Vec<u32>,
     /// The position of the newest checkpoint, and since when something lies behind it.
     covered: Spot,
     uncovered_since_ms: Option<u64>,
@@ -165,8 +161,7 @@ impl Journal {
         };
         let journal = Self {
             shared: Arc::clone(&shared),
-            segments,
-            files: Arc::clone(&files),
+            segments: Arc::clone(&segments),
             worker: None,
             index: index.as_ref().map(|index| index.index().clone()),
             ledger,
@@ -180,13 +175,12 @@ impl Journal {
             cache_bytes: options.cache_bytes,
             checkpoints: 1,
             checkpoint_in_work: false,
-            droppable: Vec::new(),
             covered: written,
             uncovered_since_ms: None,
             segment_bytes,
             _lock: lock,
         };
-        Ok((journal, Committer::new(files, shared, writer, index), recovered))
+        Ok((journal, Committer::new(files, segments, shared, writer, index), recovered))
     }
 
     /// Reads keyed state outside of the core; none if the store was opened without an index.
@@ -232,28 +226,27 @@ impl Journal {
     }
 
     /// A checkpoint of this turn.
-    fn take_checkpoint(&mut self) -> Box<Checkpoint> {
+    fn take_checkpoint(&mut self) -> Taken {
         let position = self.shared.head.spot();
         self.ledger.set_end(position.segment, position.offset);
-        self.covered = position;
         self.uncovered_since_ms = None;
         self.checkpoint_in_work = true;
-        self.droppable = self.ledger.wholly_dead(position.segment);
         let counters = (self.next_id, self.next_unit);
-        Box::new(recover::take_checkpoint(&self.ledger, (self.start, self.nonce), position, counters))
+        let start = (self.start, self.nonce);
+        Taken {
+            checkpoint: recover::take_checkpoint(&self.ledger, start, position, counters),
+            droppable: self.ledger.wholly_dead(position.segment),
+        }
     }
 
-    /// When a checkpoint is done, what it does not need goes.
+    /// Takes up what the committer has done of a checkpoint.
     fn settle_checkpoint(&mut self) {
         let Some(outcome) = self.shared.take_checkpointed() else { return };
         self.checkpoint_in_work = false;
-        let droppable = std::mem::take(&mut self.droppable);
-        if outcome.is_ok() {
+        if let Some(Taken { checkpoint, droppable }) = outcome {
             self.checkpoints += 1;
+            self.covered = checkpoint.position;
             self.ledger.forget(&droppable);
-            for segment in droppable {
-                self.segments.remove(self.files.as_ref(), segment);
-            }
         }
     }
 
@@ -275,15 +268,14 @@ impl Journal {
     /// Ends the committer, having done what was handed over.
     fn stop(&mut self) {
         self.shared.stop();
-        match self.worker.take() {
-            Some(Worker::Thread(thread)) => {
-                if thread.join().is_err() {
-                    tracing::error!("the committer's thread has panicked");
-                }
-            }
+        let ended = match self.worker.take() {
+            Some(Worker::Thread(thread)) => thread.join().is_ok(),
             #[cfg(test)]
-            Some(Worker::Inline(_)) => {}
-            None => {}
+            Some(Worker::Inline(_)) => true,
+            None => true,
+        };
+        if !ended {
+            tracing::error!("the committer's thread has panicked");
         }
     }
 }
@@ -340,8 +332,8 @@ impl Store for Journal {
         self.trim_recent();
         self.settle_checkpoint();
         if !self.checkpoint_in_work && self.is_checkpoint_due(monotonic_ms) {
-            let checkpoint = self.take_checkpoint();
-            self.shared.push(Job::Checkpoint(checkpoint));
+            let taken = self.take_checkpoint();
+            self.shared.push(Job::Checkpoint(taken));
         }
     }
 
@@ -362,8 +354,8 @@ impl Store for Journal {
     }
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
-        let checkpoint = self.take_checkpoint();
-        self.shared.push(Job::Close(checkpoint));
+        let taken = self.take_checkpoint();
+        self.shared.push(Job::Close(taken));
         #[cfg(test)]
         self.turn_inline();
         self.stop();
@@ -412,6 +404,7 @@ impl Journal {
 
 /// The committer's thread.
 fn run(shared: &Shared, mut committer: Committer) {
+    let _told = TellOfPanic(shared);
     loop {
         let result = match shared.wait(committer.wants_idle().then_some(MARK_AFTER)) {
             Work::Jobs(jobs) => committer.turn(jobs),
@@ -421,6 +414,17 @@ fn run(shared: &Shared, mut committer: Committer) {
         if let Err(error) = result {
             shared.fail(error);
             return;
+        }
+    }
+}
+
+/// A committer that panics acknowledges nothing more, and somebody must hear of it.
+struct TellOfPanic<'a>(&'a Shared);
+
+impl Drop for TellOfPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(StoreError::Stopped);
         }
     }
 }

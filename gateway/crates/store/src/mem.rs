@@ -132,8 +132,7 @@ impl MemStore {
                     Some(unit) => self.units.entry(unit).or_default().messages.push(entry),
                     None => drop(self.messages.insert(stored.id, entry)),
                 }
-                let record =
-                    Record { owner: message.owner, envelope: message.envelope, body: message.body };
+                let record = Record { owner: message.owner, envelope: message.envelope, body: message.body };
                 self.shared.lock().insert(stored.id, record);
             }
             Op::Keyed(Some(unit), change) => self.units.entry(unit).or_default().changes.push(change),

@@ -469,8 +469,7 @@ impl File for SimFile {
         let state = &mut *self.files.lock();
         let name = state.inodes[self.inode].name.clone();
         let stops = state.tick("write", &name)?;
-        let count =
-            if stops { state.random.below(bytes.len() as u32 + 1) as usize } else { bytes.len() };
+        let count = if stops { state.random.below(bytes.len() as u32 + 1) as usize } else { bytes.len() };
         let inode = &mut state.inodes[self.inode];
         let begin = offset as usize;
         if count > 0 {

@@ -27,15 +27,9 @@ impl Trailer {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let at = out.len();
         out.extend_from_slice(MAGIC);
-        for number in [
-            self.segment,
-            self.start,
-            self.end,
-            self.records,
-            self.lines_length,
-            self.lines_checksum,
-            0,
-        ] {
+        for number in
+            [self.segment, self.start, self.end, self.records, self.lines_length, self.lines_checksum, 0]
+        {
             out.put_u32(number);
         }
         let checksum = crc32fast::hash(&out[at..]);

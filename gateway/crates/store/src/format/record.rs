@@ -173,7 +173,14 @@ fn unit_number(unit: Option<UnitId>) -> u64 {
 }
 
 /// Appends the head of a record, with room for length and checksum; gives where it begins.
-fn begin(out: &mut Vec<u8>, kind: Kind, flags: u8, priority: u8, count: usize, unit: Option<UnitId>) -> usize {
+fn begin(
+    out: &mut Vec<u8>,
+    kind: Kind,
+    flags: u8,
+    priority: u8,
+    count: usize,
+    unit: Option<UnitId>,
+) -> usize {
     let at = out.len();
     out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, kind as u8, flags, priority, 0]);
     out.put_u32(count as u32);

@@ -8,7 +8,7 @@ use super::reader::SegmentFile;
 use crate::StoreError;
 use crate::format::BLOCK;
 use crate::format::checkpoint::Checkpoint;
-use crate::format::group::{HEADER, GroupHeader, GroupKind};
+use crate::format::group::{GroupHeader, GroupKind, HEADER};
 use crate::layout::Spot;
 
 /// Bytes read at once when looking for headers.
@@ -124,7 +124,8 @@ impl View {
             for number in self.segments.range(..=newest).rev().map(|(n, _)| *n).take_while(|n| *n > p.segment)
             {
                 let group = self.valid(Spot { segment: number, offset: 0 })?;
-                if let Some(Found { header: GroupHeader { kind: GroupKind::Start { from }, .. }, .. }) = group {
+                if let Some(Found { header: GroupHeader { kind: GroupKind::Start { from }, .. }, .. }) = group
+                {
                     found = Some((number, from));
                     break;
                 }
@@ -192,7 +193,8 @@ impl View {
         }
         self.each_header(end, |header| {
             if header.claim > end {
-                let what = format!("the group does not verify, and {} claims that it was synced", header.spot);
+                let what =
+                    format!("the group does not verify, and {} claims that it was synced", header.spot);
                 return Err(self.damaged(end, what));
             }
             claim = claim.max(header.claim);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checkpoints::{self, Failure};
-use super::shared::{Job, Shared, Submitted};
+use super::reader::Segments;
+use super::shared::{Job, Shared, Submitted, Taken};
 use super::writer::Writer;
 use crate::batch::Batch;
 use crate::files::Files;
-use crate::format::checkpoint::Checkpoint;
 use crate::format::footer;
 use crate::format::group::{self, GroupKind};
 use crate::format::record;
@@ -29,23 +29,34 @@ const INDEX_PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Committer {
     files: Arc<dyn Files>,
+    segments: Arc<Segments>,
     shared: Arc<Shared>,
     writer: Writer,
     index: Option<IndexWriter>,
     /// Written and not yet answered: the newest batch, how many, and what they set.
     unanswered: Option<(Position, usize)>,
     changes: Vec<RealChange>,
-    checkpoint: Option<(Checkpoint, Instant)>,
+    checkpoint: Option<(Taken, Instant)>,
 }
 
 impl Committer {
     pub(crate) fn new(
         files: Arc<dyn Files>,
+        segments: Arc<Segments>,
         shared: Arc<Shared>,
         writer: Writer,
         index: Option<IndexWriter>,
     ) -> Self {
-        Self { files, shared, writer, index, unanswered: None, changes: Vec::new(), checkpoint: None }
+        Self {
+            files,
+            segments,
+            shared,
+            writer,
+            index,
+            unanswered: None,
+            changes: Vec::new(),
+            checkpoint: None,
+        }
     }
 
     /// Does what waited. After an error the committer is done: it is not known what is on disk.
@@ -53,13 +64,13 @@ impl Committer {
         for job in jobs {
             match job {
                 Job::Batch(submitted) => self.batch(&submitted)?,
-                Job::Checkpoint(checkpoint) => {
+                Job::Checkpoint(taken) => {
                     self.flush()?;
-                    self.capture(checkpoint);
+                    self.capture(taken);
                 }
-                Job::Close(checkpoint) => {
+                Job::Close(taken) => {
                     self.flush()?;
-                    self.capture(checkpoint);
+                    self.capture(taken);
                     self.writer.seal()?;
                     self.write_checkpoint()?;
                 }
@@ -147,33 +158,39 @@ impl Committer {
     }
 
     /// The journal is synced just up to the checkpoint's position: now the checksum there is known.
-    fn capture(&mut self, checkpoint: Box<Checkpoint>) {
-        if checkpoint.position == self.writer.synced {
-            let checkpoint = Checkpoint { previous: self.writer.last, ..*checkpoint };
-            self.checkpoint = Some((checkpoint, Instant::now() + INDEX_PATIENCE));
+    fn capture(&mut self, mut taken: Taken) {
+        if taken.checkpoint.position == self.writer.synced {
+            taken.checkpoint.previous = self.writer.last;
+            self.checkpoint = Some((taken, Instant::now() + INDEX_PATIENCE));
         } else {
-            tracing::error!(position = %checkpoint.position, "a checkpoint was taken at no end of a group");
-            self.shared.checkpointed(Err(()));
+            let position = taken.checkpoint.position;
+            tracing::error!(%position, "a checkpoint was taken where no group ends (our fault)");
+            self.shared.checkpointed(None);
         }
     }
 
     /// Writes the checkpoint, once the index has passed it or has had its time.
     fn checkpoint_when_ready(&mut self) -> Result<(), StoreError> {
-        let Some((checkpoint, until)) = &self.checkpoint else { return Ok(()) };
-        let index = self.index.as_ref().is_none_or(|index| index.has_passed(checkpoint.position));
+        let Some((taken, until)) = &self.checkpoint else { return Ok(()) };
+        let position = taken.checkpoint.position;
+        let index = self.index.as_ref().is_none_or(|index| index.has_passed(position));
         if index || Instant::now() >= *until { self.write_checkpoint() } else { Ok(()) }
     }
 
+    /// Writes the checkpoint; once it is durable, what it does not need goes.
     fn write_checkpoint(&mut self) -> Result<(), StoreError> {
-        let Some((checkpoint, _)) = self.checkpoint.take() else { return Ok(()) };
-        match checkpoints::write(self.files.as_ref(), &checkpoint) {
+        let Some((taken, _)) = self.checkpoint.take() else { return Ok(()) };
+        match checkpoints::write(self.files.as_ref(), &taken.checkpoint) {
             Ok(()) => {
-                self.shared.checkpointed(Ok(checkpoint.position));
+                for segment in &taken.droppable {
+                    self.segments.remove(self.files.as_ref(), *segment);
+                }
+                self.shared.checkpointed(Some(taken));
                 Ok(())
             }
             Err(Failure::GivenUp(error)) => {
                 tracing::warn!(%error, "a checkpoint was given up; the next one will do");
-                self.shared.checkpointed(Err(()));
+                self.shared.checkpointed(None);
                 Ok(())
             }
             Err(Failure::Unknown(error)) => Err(error),

@@ -44,8 +44,10 @@ pub(crate) fn prepare_directory(files: &dyn Files) -> Result<(), StoreError> {
         let mut bytes = [0; 16];
         let read = file.read_at(&mut bytes, 0).map_err(failed(files, "read", FORMAT))?;
         let text = std::str::from_utf8(&bytes[..read]).ok();
-        let found = text.and_then(|t| t.trim().parse::<u32>().ok()).ok_or_else(|| {
-            StoreError::Damaged { path: files.show(FORMAT), offset: 0, what: "no version number".to_owned() }
+        let found = text.and_then(|t| t.trim().parse::<u32>().ok()).ok_or_else(|| StoreError::Damaged {
+            path: files.show(FORMAT),
+            offset: 0,
+            what: "no version number".to_owned(),
         })?;
         if found != VERSION {
             return Err(StoreError::Format { directory: files.show(""), found, known: VERSION });
@@ -91,8 +93,7 @@ pub(crate) fn recover(
         identity == at_p
             || kept.into_iter().any(|g| {
                 let header = &g.header;
-                identity
-                    == Identity { start: header.start, spot: header.end(), checksum: g.checksum }
+                identity == Identity { start: header.start, spot: header.end(), checksum: g.checksum }
             })
     });
     for entry in &checkpoint.segments {
@@ -245,7 +246,9 @@ fn read_footer(segment: &SegmentFile) -> Result<Option<Vec<(u32, Head)>>, StoreE
     let length = segment.length()?;
     let Some(at) = length.checked_sub(footer::TRAILER) else { return Ok(None) };
     let bytes = segment.read(at, footer::TRAILER as usize)?;
-    let Some(trailer) = Trailer::read(&bytes).filter(|t| t.segment == segment.number) else { return Ok(None) };
+    let Some(trailer) = Trailer::read(&bytes).filter(|t| t.segment == segment.number) else {
+        return Ok(None);
+    };
     if u64::from(trailer.end) + u64::from(trailer.lines_length) != at {
         return Ok(None);
     }
@@ -254,12 +257,7 @@ fn read_footer(segment: &SegmentFile) -> Result<Option<Vec<(u32, Head)>>, StoreE
 }
 
 /// Applies the records of a payload whose first one lies at `place`.
-fn apply_all(
-    view: &View,
-    payload: &[u8],
-    mut place: Place,
-    replay: &mut Replay,
-) -> Result<(), StoreError> {
+fn apply_all(view: &View, payload: &[u8], mut place: Place, replay: &mut Replay) -> Result<(), StoreError> {
     let spot = Spot { segment: place.segment, offset: place.offset };
     let mut rest = payload;
     while !rest.is_empty() {

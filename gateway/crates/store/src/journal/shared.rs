@@ -9,7 +9,6 @@ use super::writer::Writer;
 use crate::batch::Batch;
 use crate::format::checkpoint::Checkpoint;
 use crate::head::Head;
-use crate::layout::Spot;
 use crate::ledger::RealChange;
 use crate::{Position, StoreError, Watch};
 
@@ -24,13 +23,20 @@ pub(crate) struct Submitted {
     pub(crate) changes: Vec<RealChange>,
 }
 
+/// A checkpoint of one turn of the core, and the segments that nobody needs once it is durable.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) droppable: Vec<u32>,
+}
+
 /// Work for the committer, in the order of the core's turns.
 #[derive(Debug)]
 pub(crate) enum Job {
     Batch(Submitted),
-    Checkpoint(Box<Checkpoint>),
+    Checkpoint(Taken),
     /// The last job.
-    Close(Box<Checkpoint>),
+    Close(Taken),
 }
 
 /// What a wait of the committer ended with.
@@ -57,7 +63,7 @@ struct Queue {
     jobs: VecDeque<Job>,
     stop: bool,
     failed: Option<StoreError>,
-    checkpointed: Option<Result<Spot, ()>>,
+    checkpointed: Option<Option<Taken>>,
     figures: Figures,
 }
 
@@ -159,13 +165,13 @@ impl Shared {
         self.in_flight.load(Ordering::Acquire)
     }
 
-    /// The committer has done with a checkpoint: it is durable, or was given up.
-    pub(crate) fn checkpointed(&self, outcome: Result<Spot, ()>) {
+    /// The committer has done with a checkpoint: it is durable, or none if it was given up.
+    pub(crate) fn checkpointed(&self, outcome: Option<Taken>) {
         self.lock().checkpointed = Some(outcome);
     }
 
     /// What became of the checkpoint, once.
-    pub(crate) fn take_checkpointed(&self) -> Option<Result<Spot, ()>> {
+    pub(crate) fn take_checkpointed(&self) -> Option<Option<Taken>> {
         self.lock().checkpointed.take()
     }
 

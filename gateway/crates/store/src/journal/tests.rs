@@ -19,11 +19,12 @@ struct Rig {
     files: SimFiles,
     told: Arc<Told>,
     journal: Option<Box<Journal>>,
+    clock_ms: u64,
 }
 
 impl Rig {
     fn new() -> Self {
-        let mut rig = Self { files: SimFiles::new(1), told: Arc::default(), journal: None };
+        let mut rig = Self { files: SimFiles::new(1), told: Arc::default(), journal: None, clock_ms: 0 };
         rig.open().unwrap();
         rig
     }
@@ -32,7 +33,8 @@ impl Rig {
         self.journal = None;
         self.told = Arc::default();
         let watch = Arc::clone(&self.told) as Arc<dyn Watch>;
-        let options = OpenOptions { index: false, segment_bytes: 0, cache_bytes: 0, ..OpenOptions::new("", watch) };
+        let options =
+            OpenOptions { index: false, segment_bytes: 0, cache_bytes: 0, ..OpenOptions::new("", watch) };
         let (journal, recovered) = Journal::open_inline(Arc::new(self.files.clone()), &options)?;
         self.journal = Some(Box::new(journal));
         Ok(recovered)
@@ -74,11 +76,14 @@ impl Rig {
 
     /// Takes a checkpoint, as a minute after the first record that none covers.
     fn checkpoint(&mut self) {
-        for at_ms in [0, 60_000] {
-            self.journal().maintain(at_ms);
+        for _ in 0..2 {
+            self.clock_ms += 60_000;
+            let clock_ms = self.clock_ms;
+            self.journal().maintain(clock_ms);
         }
         self.journal().turn_inline();
-        self.journal().maintain(60_001);
+        let clock_ms = self.clock_ms;
+        self.journal().maintain(clock_ms);
     }
 
     /// The headers of a segment, at every boundary.

@@ -125,7 +125,9 @@ impl Writer {
     /// Opens a group at `spot`, which must be where the journal ends.
     pub(crate) fn begin_group(&mut self, spot: Spot, first_record: u32) -> Result<(), StoreError> {
         if spot != self.written || first_record != self.records {
-            return Err(self.segment.damaged(spot.offset, "a group was laid out at another place (our fault)"));
+            return Err(self
+                .segment
+                .damaged(spot.offset, "a group was laid out at another place (our fault)"));
         }
         if self.buffer.is_empty() {
             self.buffer_at = spot.offset;
@@ -143,9 +145,9 @@ impl Writer {
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), StoreError> {
         if place != self.next_place() {
-            return Err(
-                self.segment.damaged(place.offset, "a record was laid out at another place (our fault)")
-            );
+            return Err(self
+                .segment
+                .damaged(place.offset, "a record was laid out at another place (our fault)"));
         }
         let at = self.buffer.len();
         write(&mut self.buffer);
@@ -204,10 +206,11 @@ impl Writer {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        self.segment
-            .file
-            .write_at(&self.buffer, u64::from(self.buffer_at))
-            .map_err(failed(self.files.as_ref(), "write", &self.segment.path))?;
+        self.segment.file.write_at(&self.buffer, u64::from(self.buffer_at)).map_err(failed(
+            self.files.as_ref(),
+            "write",
+            &self.segment.path,
+        ))?;
         self.sync()?;
         self.claimed = self.synced;
         self.synced = self.written;
@@ -247,14 +250,12 @@ impl Writer {
         trailer.write(&mut self.lines);
         let end = u64::from(self.written.offset);
         let path = &self.segment.path;
-        self.segment
-            .file
-            .write_at(&self.lines, end)
-            .map_err(failed(self.files.as_ref(), "write", path))?;
-        self.segment
-            .file
-            .set_length(end + self.lines.len() as u64)
-            .map_err(failed(self.files.as_ref(), "shorten", path))?;
+        self.segment.file.write_at(&self.lines, end).map_err(failed(self.files.as_ref(), "write", path))?;
+        self.segment.file.set_length(end + self.lines.len() as u64).map_err(failed(
+            self.files.as_ref(),
+            "shorten",
+            path,
+        ))?;
         self.sync()
     }
 

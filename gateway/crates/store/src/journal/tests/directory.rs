@@ -105,7 +105,7 @@ fn a_creation_that_was_cut_off_is_begun_again() {
     for fuse in 0..20 {
         let files = SimFiles::new(u64::from(fuse));
         files.set_fuse(Some(fuse));
-        let mut rig = Rig { files, told: Arc::default(), journal: None };
+        let mut rig = Rig { files, told: Arc::default(), journal: None, clock_ms: 0 };
         let _ = rig.open();
         rig.journal = None;
         rig.files.power_loss();

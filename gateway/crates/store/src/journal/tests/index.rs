@@ -7,8 +7,7 @@ use super::*;
 use crate::KeyedIndex;
 
 fn open(directory: &Path) -> (Box<Journal>, Recovered) {
-    let (journal, recovered) =
-        Journal::open(OpenOptions::new(directory, Arc::new(Told::default()))).unwrap();
+    let (journal, recovered) = Journal::open(OpenOptions::new(directory, Arc::new(Told::default()))).unwrap();
     (Box::new(journal), recovered)
 }
 
@@ -104,7 +103,11 @@ fn its_folder_deleted_damaged_or_of_another_time_changes_nothing() {
             let key = format!("k{}", (round * 7 + number * 3) % 40);
             let value = if number % 4 == 3 { String::new() } else { format!("{round}-{number}") };
             set(&mut journal, &key, &value);
-            if value.is_empty() { expected.remove(&key) } else { expected.insert(key, value) };
+            if value.is_empty() {
+                expected.remove(&key)
+            } else {
+                expected.insert(key, value)
+            };
         }
         if round % 2 == 0 {
             journal.close().unwrap();

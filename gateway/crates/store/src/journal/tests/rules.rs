@@ -101,8 +101,7 @@ fn a_group_goes_into_a_new_segment_only_when_the_old_one_is_synced_claimed_and_s
 #[test]
 fn a_batch_rolls_over_and_comes_back_whole() {
     let mut rig = Rig::new();
-    let stored: Vec<Stored> =
-        rig.write(|batch| (0..40).map(|_| batch.message(message(7000))).collect());
+    let stored: Vec<Stored> = rig.write(|batch| (0..40).map(|_| batch.message(message(7000))).collect());
     assert!(stored.last().unwrap().place.segment > 4);
     for one in &stored {
         assert_eq!(rig.journal().body(one.id, one.place).read().unwrap().body.len(), 7000);
@@ -525,7 +524,7 @@ fn a_crash_between_any_two_file_operations_keeps_what_was_acknowledged() {
         rig.files.power_loss();
         for again in 0..30 {
             let files = rig.files.fork(u64::from(again));
-            let mut next = Rig { files, told: Arc::default(), journal: None };
+            let mut next = Rig { files, told: Arc::default(), journal: None, clock_ms: 0 };
             next.files.set_fuse(Some(again));
             let _ = next.open();
             next.journal = None;
