@@ -358,3 +358,6 @@ fn decode_value(
         found => return Err(at.error("Fields.type", DecodeErrorKind::Code { found })),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -325,3 +325,6 @@ fn fixed<const N: usize>(fields: &Fields, name: &'static str) -> Result<[u8; N],
     }
     Ok(padded)
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,7 +64,7 @@ impl PutMark {
         if sequence > self.high {
             return Look::New;
         }
-        if sequence == 0 || sequence.saturating_add(CREDIT_MAX) <= self.high {
+        if sequence == 0 || self.high - sequence >= CREDIT_MAX {
             return Look::TooOld;
         }
         if self.gaps.contains(&sequence) {
@@ -295,3 +295,6 @@ fn look(puts: &[(Incarnation, PutMark)], incarnation: Incarnation, sequence: Seq
         None => Look::New,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ impl Area {
     }
 
     /// The devices in the order of their names, behind `after`.
-    pub fn devices(&self, after: Option<&DeviceName>) -> impl Iterator<Item = DeviceView> {
+    pub fn devices<'a>(&'a self, after: Option<&DeviceName>) -> impl Iterator<Item = DeviceView> + use<'a> {
         let from = after.map_or(Bound::Unbounded, |name| Bound::Excluded(*name));
         let numbers = self.names.range((from, Bound::Unbounded)).map(|(_, number)| number);
         numbers.filter_map(|number| self.devices.get(number)).map(|device| self.view(device))
@@ -103,7 +103,10 @@ impl Area {
     }
 
     /// The messages of a device: first those in doubt, by id, then those that wait, in the order in which they go.
-    pub fn messages(&self, name: &DeviceName) -> Result<impl Iterator<Item = MessageView>, OnboardError> {
+    pub fn messages<'a>(
+        &'a self,
+        name: &DeviceName,
+    ) -> Result<impl Iterator<Item = MessageView> + use<'a>, OnboardError> {
         let number = self.number(name)?;
         let device = self.devices.get(&number).ok_or(OnboardError::Unknown { device: *name })?;
         let doubt = device.live.iter().flat_map(|live| live.doubt.values()).map(|doubt| {

@@ -1,0 +1,10 @@
+//! The rules of ONCE.md as tests of two machines, an area, and a variable called `time`.
+
+mod disk;
+mod frames;
+mod from_device;
+mod general;
+mod ledger;
+mod pair;
+mod random;
+mod to_device;

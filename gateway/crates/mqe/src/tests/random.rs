@@ -1,0 +1,212 @@
+//! A seeded schedule of everything: messages both ways, cuts at any byte, crashes of either end, lost answers, refusals;
+//! then peace, and the ledger.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::pair::{Decide, Pair, Puts, message, name};
+use crate::area::Counter;
+use crate::{ConnId, DeviceMessage};
+
+/// SplitMix64: small, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % sides
+    }
+}
+
+/// What a schedule may do besides the plain work.
+#[derive(Debug, Clone, Copy)]
+struct Faults {
+    gateway_crashes: bool,
+    device_crashes: bool,
+    refusals: bool,
+    expiry: bool,
+}
+
+struct Run {
+    pair: Pair,
+    dice: Dice,
+    faults: Faults,
+    next: u32,
+    next_put: u32,
+    mortal: BTreeSet<u32>,
+}
+
+impl Run {
+    fn new(seed: u64, faults: Faults) -> Self {
+        let mut pair = Pair::with(|settings| {
+            settings.limits.window_messages_max = 3;
+            settings.limits.put_credit = 3;
+        });
+        pair.connect(0);
+        Self { pair, dice: Dice(seed), faults, next: 1, next_put: 1, mortal: BTreeSet::new() }
+    }
+
+    fn message(&mut self) -> DeviceMessage {
+        let number = self.next;
+        self.next += 1;
+        let mut message = message(number, (self.dice.roll(3) * 4) as u8);
+        if self.faults.expiry && self.dice.roll(3) == 0 {
+            message.expiry_ms = Some(self.pair.wall_ms + 1 + self.dice.roll(60_000));
+            self.mortal.insert(number);
+        }
+        message
+    }
+
+    fn some_link(&mut self) -> Option<ConnId> {
+        let conns: Vec<ConnId> = self.pair.links.keys().copied().collect();
+        let at = self.dice.roll(conns.len().max(1) as u64) as usize;
+        conns.get(at).copied()
+    }
+
+    fn step(&mut self) {
+        let roll = self.dice.roll(100);
+        let faults = self.faults;
+        match roll {
+            0..12 => {
+                let message = self.message();
+                self.pair.offer(name(0), &message).unwrap();
+            }
+            12..18 => {
+                self.pair.put(0, self.next_put);
+                self.next_put += 1;
+            }
+            18..38 => {
+                let bytes = 1 + self.dice.roll(200) as usize;
+                if let Some(conn) = self.some_link() {
+                    self.pair.carry_up(conn, bytes);
+                }
+            }
+            38..58 => {
+                let bytes = 1 + self.dice.roll(200) as usize;
+                if let Some(conn) = self.some_link() {
+                    self.pair.carry_down(conn, bytes);
+                }
+            }
+            58..70 => drop(self.pair.sync()),
+            70..84 => drop(self.pair.device_sync(0)),
+            84..87 => {
+                self.pair.pass(Duration::from_millis(self.dice.roll(40_000)));
+                self.pair.gateway_timeout();
+                self.pair.device_timeout(0);
+            }
+            87..89 => self.pair.finish_letter(),
+            89..91 => self.pair.out_of_exits(),
+            91 => {
+                self.pair.puts = match self.dice.roll(4) {
+                    0 if faults.refusals => Puts::Busy,
+                    1 => Puts::Hold,
+                    _ => Puts::Take,
+                };
+            }
+            92 if faults.refusals => {
+                self.pair.devices[0].decide = match self.dice.roll(5) {
+                    0 => Decide::Reject,
+                    1 => Decide::Release,
+                    2 => Decide::Hold,
+                    _ => Decide::Store,
+                };
+                self.pair.decide_held(0);
+                self.pair.act(0);
+            }
+            93 => {
+                if let Some(conn) = self.some_link() {
+                    self.pair.gateway_sees_end(conn);
+                }
+            }
+            94 => self.pair.give_up(0),
+            95 if faults.gateway_crashes => self.pair.crash_gateway(),
+            96 if faults.device_crashes => self.pair.crash_device(0),
+            97 => drop(self.pair.connect(0)),
+            _ => {
+                if self.pair.devices[0].conn.is_none() {
+                    self.pair.connect(0);
+                }
+            }
+        }
+    }
+
+    fn end(mut self, seed: u64) {
+        self.pair.puts = Puts::Take;
+        self.pair.devices[0].decide = Decide::Store;
+        self.pair.decide_held(0);
+        self.pair.act(0);
+        self.pair.connect(0);
+        self.pair.settle();
+        for _ in 0..3 {
+            // A device that was told BUSY comes again, a window that was full goes on.
+            self.pair.pass(Duration::from_secs(61));
+            self.pair.device_timeout(0);
+            self.pair.gateway_timeout();
+            self.pair.settle();
+        }
+        let pair = &self.pair;
+        assert!(pair.devices[0].machine.is_settled(), "seed {seed}: {:?}", pair.devices[0].machine);
+        let view = pair.view();
+        assert_eq!((view.waiting, view.in_doubt, view.arriving, view.bytes), (0, 0, 0, 0), "seed {seed}");
+
+        let count = |counter| view.counters.get(counter);
+        let ended_otherwise = count(Counter::Expired) + count(Counter::Rejected);
+        assert_eq!(count(Counter::Accepted), count(Counter::Delivered) + ended_otherwise, "seed {seed}");
+        assert_eq!(count(Counter::Rejected), pair.dead_letters() as u64, "seed {seed}");
+        assert_eq!(count(Counter::Strange), 0, "seed {seed}");
+
+        // Which ones ended otherwise the application cannot know; how many it can.
+        let have: BTreeSet<u32> = pair.have(0).into_iter().collect();
+        assert_eq!(have.len(), pair.have(0).len(), "seed {seed}: something came twice: {:?}", pair.have(0));
+        assert_eq!(have.len() as u64, count(Counter::Delivered), "seed {seed}");
+        let missing: Vec<u32> = (1..self.next)
+            .filter(|number| pair.ledger.uid(*number).is_some() && !have.contains(number))
+            .collect();
+        assert_eq!(missing.len() as u64, ended_otherwise, "seed {seed}");
+        if !self.faults.refusals {
+            assert!(missing.iter().all(|number| self.mortal.contains(number)), "seed {seed}: {missing:?}");
+        }
+        // What a device releases or refuses it takes out of its order.
+        let faults = pair.ledger.check(&missing, !self.faults.refusals);
+        assert_eq!(faults, [], "seed {seed}");
+
+        let puts = pair.in_mq();
+        assert!(puts.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}: order or double: {puts:?}");
+        let told: BTreeSet<u64> = pair.devices[0].decided.iter().map(|(sequence, _)| sequence.0).collect();
+        assert!(told.len() <= puts.len(), "seed {seed}: told OK and nowhere");
+        if !self.faults.device_crashes {
+            assert_eq!(puts, (1..self.next_put).collect::<Vec<_>>(), "seed {seed}");
+        }
+    }
+}
+
+fn runs(seeds: std::ops::Range<u64>, faults: Faults) {
+    for seed in seeds {
+        let mut run = Run::new(seed, faults);
+        for _ in 0..600 {
+            run.step();
+        }
+        run.end(seed);
+    }
+}
+
+#[test]
+fn cuts_only() {
+    let faults = Faults { gateway_crashes: false, device_crashes: false, refusals: false, expiry: false };
+    runs(0..60, faults);
+}
+
+#[test]
+fn cuts_and_crashes_of_both() {
+    let faults = Faults { gateway_crashes: true, device_crashes: true, refusals: false, expiry: false };
+    runs(1_000..1_120, faults);
+}
+
+#[test]
+fn everything() {
+    let faults = Faults { gateway_crashes: true, device_crashes: true, refusals: true, expiry: true };
+    runs(2_000..2_200, faults);
+}
