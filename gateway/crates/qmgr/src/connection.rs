@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
 use store::UnitId;
@@ -58,7 +59,7 @@ pub(crate) struct Handle {
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     QueueManager,
-    Queue(Route),
+    Queue(Arc<Route>),
 }
 
 /// A queue as it was resolved when it was opened.

@@ -1,11 +1,25 @@
 //! What can go wrong outside of a call. What a caller of MQ may see is a reason code.
 
-use mq_wire::Reason;
+use mq_wire::{QMgrName, Reason};
 
 /// Why the queue manager cannot start from what the store holds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot start the queue manager: {0}")]
-pub struct StartError(#[from] pub RecordError);
+#[non_exhaustive]
+pub enum StartError {
+    /// A record of the store cannot be understood.
+    #[error("cannot start the queue manager: {0}")]
+    Record(#[from] RecordError),
+    /// The store belongs to another queue manager.
+    #[error(
+        "the data directory belongs to the queue manager {found}, not to {wanted}: give that name, or another --data"
+    )]
+    OtherName {
+        /// Whose it is.
+        found: QMgrName,
+        /// Who was to be started.
+        wanted: QMgrName,
+    },
+}
 
 /// A record of keyed state that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

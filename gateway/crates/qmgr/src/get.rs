@@ -137,7 +137,11 @@ impl QueueManager {
             accept_truncated: gmo.options.contains(GetOptions::ACCEPT_TRUNCATED_MSG),
             buffer_length: request.buffer_length,
             gmo: gmo.clone(),
-            check: check.filter(|check| check.msg_id.is_some() || check.correl_id.is_some()),
+            check: check.filter(|check| {
+                // Under the cursor stands what stands there.
+                let by_id = !matches!(which, Which::TakeUnderCursor | Which::BrowseUnderCursor);
+                by_id && (check.msg_id.is_some() || check.correl_id.is_some())
+            }),
             after,
         })
     }

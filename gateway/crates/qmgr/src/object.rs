@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `q` `Q` name | a queue of any type (they share one name space) |
 //! | `q` `C` name | a channel |
-//! | `q` `M` | the queue manager |
+//! | `q` `M` name | the queue manager |
 //! | `q` `k` | the key of the hashes: two u64 |
 //! | `q` `n` | the next object number that was never given out: u64 |
 //! | `q` `b` id (u64, big-endian) | backout count of a persistent message, if it was ever backed out: u16 |
@@ -145,7 +145,7 @@ impl Definition {
     /// The key of its record.
     pub(crate) fn key(&self) -> Vec<u8> {
         let prefix: &[u8] = match self.kind {
-            ObjectKind::QueueManager => return b"qM".to_vec(),
+            ObjectKind::QueueManager => b"qM",
             kind if kind.is_channel() => b"qC",
             _ => b"qQ",
         };
@@ -309,14 +309,13 @@ mod tests {
     #[test]
     fn records_read_back_and_every_truncation_is_refused() {
         for kind in ObjectKind::ALL {
-            let name = if *kind == ObjectKind::QueueManager { "" } else { "A.NAME" };
             let mut attributes = Attributes::defaults(*kind);
             let text = Value::Text("it's \u{fc}".to_owned());
             attributes.set(Attribute::DESCR, text.clone());
             attributes.set(Attribute::SENDEXIT, Value::List(vec![text, Value::Int(-1), Value::Flag(true)]));
             let definition = Definition {
                 kind: *kind,
-                name: Name::from(QName(Chars::cut(name))),
+                name: Name::from(QName(Chars::cut("A.NAME"))),
                 number: 7,
                 created_ms: 1,
                 altered_ms: u64::MAX,

@@ -1,5 +1,7 @@
 //! MQOPEN and MQCLOSE: from a name to a handle (mq-objects.md 5), sharing, dynamic queues.
 
+use std::sync::Arc;
+
 use mq_wire::{
     Chars, CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, is_name_byte,
 };
@@ -63,7 +65,7 @@ impl QueueManager {
             .get(route.used)
             .is_some_and(|object| object.definition.kind == ObjectKind::ModelQueue)
         {
-            let (number, temporary) = self.make_dynamic(now, route.used, &od, batch)?;
+            let (number, temporary) = self.make_dynamic(now, route.used, &od, rights, batch)?;
             let object = self.directory.get(number).ok_or(Reason::UNEXPECTED_ERROR)?;
             let name = object.definition.queue_name();
             made = temporary;
@@ -73,7 +75,7 @@ impl QueueManager {
         }
         let input = self.begin_use(&route, options)?;
         describe(&mut od, &route, options, self.directory.get(route.used));
-        let target = Target::Queue(route);
+        let target = Target::Queue(Arc::new(route));
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.add(Handle { options, target, cursor: None, input, made });
         Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options }))))
@@ -100,6 +102,14 @@ impl QueueManager {
         let first = *path.first().ok_or(Reason::UNEXPECTED_ERROR)?;
         let object = self.directory.get(first).ok_or(Reason::UNEXPECTED_ERROR)?;
         check_rights(rights, object.definition.queue_name(), object, options)?;
+        if rights == Rights::Device {
+            // Neither by another name: commands and raw messages are not for devices.
+            let raw =
+                how != How::Remote && self.directory.get(used).is_some_and(|used| used.facts.transmission);
+            if raw || !may_name(rights, queue) {
+                return Err(Reason::NOT_AUTHORIZED);
+            }
+        }
         if how == How::Remote {
             if options.intersects(LOCAL_ONLY) {
                 return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
@@ -189,8 +199,12 @@ impl QueueManager {
         now: Now,
         model: u64,
         od: &Mqod,
+        rights: Rights,
         batch: &mut Batch,
     ) -> Result<(u64, bool), Reason> {
+        if !may_name(rights, od.dynamic_q_name.into()) {
+            return Err(Reason::NOT_AUTHORIZED);
+        }
         let model = self.directory.get(model).ok_or(Reason::UNEXPECTED_ERROR)?;
         let mut attributes = model.definition.attributes.clone();
         let temporary = !attributes.is(Attribute::DEFTYPE, Keyword::PERMDYN);
@@ -360,7 +374,7 @@ fn check_rights(rights: Rights, name: QName, object: &Object, options: OpenOptio
     let allowed = match rights {
         Rights::Admin => true,
         Rights::App => (model || may_name(rights, name)) && !options.intersects(special),
-        Rights::Device => may_name(rights, name) && !object.facts.transmission,
+        Rights::Device => may_name(rights, name) && !options.intersects(special),
     };
     if allowed { Ok(()) } else { Err(Reason::NOT_AUTHORIZED) }
 }

@@ -9,7 +9,8 @@ use crate::queue::Local;
 use crate::verb::{Effect, Now};
 
 impl QueueManager {
-    /// Does a command. What it changed is durable with the position of the batch, and not to be told before.
+    /// Does a command. What it changed is durable with the position of the batch, and not to be told before. (A batch
+    /// that is empty afterwards has nothing to wait for.)
     pub fn run(&mut self, now: Now, command: &Command, batch: &mut Batch, out: &mut Vec<Effect>) -> Outcome {
         let done = match command {
             Command::Define(define) => self.run_define(now, define, batch, out),

@@ -27,6 +27,12 @@ impl QueueManager {
         let read = Read::all(recovered)?;
         let mut commit = Commit::default();
         let first = read.this.is_none();
+        if let Some(this) = &read.this {
+            let (found, wanted) = (QMgrName(this.queue_name().0), settings.name);
+            if found != wanted {
+                return Err(StartError::OtherName { found, wanted });
+            }
+        }
         let this = read.this.unwrap_or_else(|| first_definition(&settings, now));
         let hash_key = read.hash_key.unwrap_or_else(|| {
             let key: Vec<u8> = settings.hash_key.iter().flat_map(|half| half.to_le_bytes()).collect();

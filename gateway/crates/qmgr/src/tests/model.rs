@@ -103,15 +103,19 @@ impl Model {
 }
 
 struct Run {
-    qm: Qm,
+    qm: Option<Qm>,
     model: Model,
     conns: Vec<(ConnId, i32)>,
 }
 
 impl Run {
+    fn qm(&mut self) -> &mut Qm {
+        self.qm.as_mut().unwrap()
+    }
+
     fn connect(&mut self, conn: usize) {
-        let id = self.qm.connect();
-        let handle = self.qm.open_all(id, "Q");
+        let id = self.qm().connect();
+        let handle = self.qm().open_all(id, "Q");
         self.model.cursors[conn] = None;
         self.conns[conn] = (id, handle);
     }
@@ -127,7 +131,7 @@ impl Run {
                 let md = Mqmd { priority: priority.into(), persistence, correl_id, ..Mqmd::default() };
                 let options = if sync { PutOptions::SYNCPOINT } else { PutOptions::NO_SYNCPOINT };
                 let (id, handle) = self.conns[conn];
-                let put = self.qm.put_md(id, handle, md, options, &number.to_string());
+                let put = self.qm().put_md(id, handle, md, options, &number.to_string());
                 assert_eq!(reason(&put.reply), Reason::NONE);
                 let message = Message { priority, persistent, backouts: 0 };
                 let into = if sync { &mut self.model.puts[conn] } else { &mut self.model.queue };
@@ -147,33 +151,36 @@ impl Run {
                 self.check(conn, option, None, expected);
             }
             Step::Commit { conn } => {
-                self.qm.commit(self.conns[conn].0);
+                let id = self.conns[conn].0;
+                self.qm().commit(id);
                 self.model.commit(conn);
             }
             Step::Back { conn } => {
-                self.qm.back(self.conns[conn].0);
+                let id = self.conns[conn].0;
+                self.qm().back(id);
                 self.model.back_out(conn);
             }
             Step::Disconnect { conn } => {
-                self.qm.call(self.conns[conn].0, Verb::Disconnect);
+                let id = self.conns[conn].0;
+                self.qm().call(id, Verb::Disconnect);
                 self.model.commit(conn);
                 self.connect(conn);
             }
             Step::Lose { conn } => {
-                self.qm.closed(self.conns[conn].0);
+                let id = self.conns[conn].0;
+                self.qm().closed(id);
                 self.model.back_out(conn);
                 self.connect(conn);
             }
             Step::Restart => {
-                let qm = std::mem::replace(&mut self.qm, Qm::new());
-                self.qm = qm.restart();
+                self.qm = self.qm.take().map(Qm::restart);
                 self.model.restart();
                 for conn in 0..CONNECTIONS {
                     self.connect(conn);
                 }
             }
         }
-        let view = self.qm.view("Q");
+        let view = self.qm().view("Q");
         let count = |maps: &[BTreeMap<Place, Message>]| maps.iter().map(BTreeMap::len).sum::<usize>() as u64;
         let (puts, gets) = (count(&self.model.puts), count(&self.model.gets));
         assert_eq!((view.depth, view.uncommitted), (self.model.queue.len() as u64 + puts, puts + gets));
@@ -185,7 +192,7 @@ impl Run {
         if let Some(priority) = wanted {
             wants.correl_id = CorrelId(id(priority + 1));
         }
-        let found = self.qm.get_with(conn, wants);
+        let found = self.qm().get_with(conn, wants);
         let found = found.ok().map(|taken| (text(&taken.body).parse().unwrap(), taken.got.backout_count));
         assert_eq!(found, expected);
     }
@@ -196,13 +203,13 @@ fn options(sync: bool) -> GetOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_doubled_or_out_of_order(steps in prop::collection::vec(step(), 1..120)) {
         let mut qm = Qm::new();
         qm.script("DEFINE QLOCAL(Q) MAXDEPTH(1000)");
-        let mut run = Run { qm, model: Model::default(), conns: vec![(ConnId(0), 0); CONNECTIONS] };
+        let mut run = Run { qm: Some(qm), model: Model::default(), conns: vec![(ConnId(0), 0); CONNECTIONS] };
         for conn in 0..CONNECTIONS {
             run.connect(conn);
         }
@@ -212,9 +219,9 @@ proptest! {
         // In the end every message is where the model has it.
         run.step(Step::Restart);
         let (conn, handle) = run.conns[0];
-        let left = run.qm.drain(conn, handle);
+        let left = run.qm().drain(conn, handle);
         let expected: Vec<_> = run.model.queue.keys().map(|(_, number)| number.to_string()).collect();
         prop_assert_eq!(left, expected);
-        prop_assert!(run.qm.store().recovered().messages.is_empty());
+        prop_assert!(run.qm().store().recovered().messages.is_empty());
     }
 }

@@ -156,6 +156,8 @@ fn a_put_in_a_unit_can_be_had_when_the_unit_is_real() {
 #[test]
 fn what_a_device_may_not() {
     let mut qm = Qm::new();
+    qm.script("DEFINE QALIAS(RAW) TARGET(GATE1)");
+    qm.script("DEFINE QALIAS(COMMANDS) TARGET(SYSTEM.ADMIN.COMMAND.QUEUE)");
     qm.turn(|qm, now, batch, _| {
         let commit = Commit { unit: Some(batch.new_unit()), ..Commit::default() };
         let mut check = |queue, q_mgr, expected| {
@@ -165,7 +167,10 @@ fn what_a_device_may_not() {
         };
         check("SYSTEM.ADMIN.COMMAND.QUEUE", "", Some(Reason::NOT_AUTHORIZED));
         check("GATE1", "", Some(Reason::NOT_AUTHORIZED));
-        check("ANY", "GATE1", Some(Reason::NOT_AUTHORIZED));
+        check("ANY", "GATE1", None);
+        check("RAW", "", Some(Reason::NOT_AUTHORIZED));
+        check("COMMANDS", "", Some(Reason::NOT_AUTHORIZED));
+        check("SYSTEM.ADMIN.COMMAND.QUEUE", "GATE1", Some(Reason::NOT_AUTHORIZED));
         check("NOT.THERE", "", Some(Reason::UNKNOWN_OBJECT_NAME));
         check("SYSTEM.DEFAULT.MODEL.QUEUE", "", Some(Reason::NOT_AUTHORIZED));
         check("DEV.QUEUE.1", "QM1", None);

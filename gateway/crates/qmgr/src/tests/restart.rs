@@ -3,6 +3,7 @@
 use mq_wire::*;
 
 use super::harness::*;
+use crate::*;
 
 #[test]
 fn persistent_messages_survive_in_their_order_and_others_do_not() {
@@ -87,6 +88,15 @@ fn definitions_survive() {
     assert!(number > after.1.number, "numbers are never given twice");
     let keys = qm.store().recovered().keyed;
     assert!(keys.iter().all(|(key, _)| key.starts_with(b"q")), "our keys only");
+}
+
+#[test]
+fn a_store_belongs_to_one_queue_manager() {
+    let qm = Qm::new();
+    let other = Settings { name: QMgrName::new("QM2").unwrap(), ..settings() };
+    let recovered = qm.store().recovered();
+    let error = QueueManager::new(other, &recovered, qm.now, &mut store::Batch::detached(2)).unwrap_err();
+    assert!(matches!(error, StartError::OtherName { .. }), "{error}");
 }
 
 /// The owner of a message says whose it is: ours have the top bit clear, others are left alone.
