@@ -4,15 +4,15 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// A moment on both clocks.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub(crate) struct Moment {
     /// Milliseconds since 1970, for put times and expiry.
-    pub wall_ms: u64,
+    pub(crate) wall_ms: u64,
     /// The monotonic clock, for everything else.
-    pub instant: Instant,
+    pub(crate) instant: Instant,
 }
 
 /// Reads both clocks.
-pub fn now() -> Moment {
+pub(crate) fn now() -> Moment {
     // A wall clock before 1970 is a machine without a clock: messages then carry that date, nothing else depends on it.
     let wall_ms = SystemTime::now()
         .duration_since(UNIX_EPOCH)

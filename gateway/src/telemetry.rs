@@ -20,3 +20,13 @@ pub fn init(log: &Log) -> anyhow::Result<()> {
     };
     installed.map_err(|error| anyhow::anyhow!("the log is set up already: {error}"))
 }
+
+/// The span of an MQ client's connection.
+pub(crate) fn mq_connection(conn: qmgr::ConnId, peer: std::net::SocketAddr) -> tracing::Span {
+    tracing::info_span!("mq", conn = conn.0, %peer)
+}
+
+/// The span of a device's connection.
+pub(crate) fn device_connection(conn: mqe::ConnId, peer: std::net::SocketAddr) -> tracing::Span {
+    tracing::info_span!("device", conn = conn.0, %peer)
+}

@@ -78,10 +78,10 @@ pub(super) fn text(report: &StatusReport) -> String {
         };
     }
     if !report.area.ends.is_empty() {
-        let name = "mqe_ends";
+        let name = "mqe_device_messages_counted";
         let _ = write!(
             out,
-            "# TYPE {name} counter\n# HELP {name} How messages for devices ended, since the data directory was made.\n"
+            "# TYPE {name} counter\n# HELP {name} What became of messages for devices and of theirs, since the data directory was made.\n"
         );
         for (kind, count) in &report.area.ends {
             let kind = kind.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

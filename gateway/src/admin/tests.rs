@@ -117,7 +117,7 @@ async fn metrics_are_open_metrics() {
         answer.contains("content-type: application/openmetrics-text; version=1.0.0; charset=utf-8"),
         "{answer}"
     );
-    assert!(answer.contains("mqe_ends_total{kind=\"delivered\"} 41\n"), "{answer}");
+    assert!(answer.contains("mqe_device_messages_counted_total{kind=\"delivered\"} 41\n"), "{answer}");
     assert!(answer.ends_with("# EOF\n"), "{answer}");
     running.end().await;
 }

@@ -1,6 +1,5 @@
 //! `devices list` and `devices show`.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::Context;
@@ -85,18 +84,18 @@ fn list(devices: &[DeviceReport]) -> String {
 }
 
 fn show(d: &DeviceReport) -> String {
-    let mut out = String::new();
-    // A String takes everything that is written to it.
-    let _ = writeln!(out, "device       {}", d.name);
-    let _ = writeln!(out, "connected    {}", if d.connected { "yes" } else { "no" });
-    let _ = writeln!(out, "waiting      {}", d.waiting);
-    let _ = writeln!(out, "in doubt     {}", d.in_doubt);
-    let _ = writeln!(out, "bytes        {} ({})", d.bytes, bytes(d.bytes));
-    let _ = writeln!(out, "incarnation  {}", d.incarnation);
-    for (kind, count) in &d.counters {
-        let _ = writeln!(out, "{kind:<12} {count}");
-    }
-    out
+    let connected = if d.connected { "yes" } else { "no" };
+    let mut lines = vec![
+        ("device", d.name.clone()),
+        ("connected", connected.to_owned()),
+        ("waiting", d.waiting.to_string()),
+        ("in doubt", d.in_doubt.to_string()),
+        ("bytes", format!("{} ({})", d.bytes, bytes(d.bytes))),
+        ("incarnation", d.incarnation.to_string()),
+    ];
+    lines.extend(d.counters.iter().map(|(kind, count)| (kind.as_str(), count.to_string())));
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    lines.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
 }
 
 #[cfg(test)]

@@ -58,9 +58,15 @@ fn layout(r: &StatusReport) -> String {
         bytes(r.area.bytes),
         r.area.in_doubt
     );
-    let ends: Vec<String> = r.area.ends.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let ends: Vec<String> = r
+        .area
+        .ends
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
     if !ends.is_empty() {
-        let _ = writeln!(out, "ended          {}", ends.join(", "));
+        let _ = writeln!(out, "so far         {}", ends.join(", "));
     }
     let s = &r.store;
     let _ = writeln!(

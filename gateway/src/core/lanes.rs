@@ -31,7 +31,7 @@ const LANE_COMMANDS_ROUND: [usize; 3] = [32, 128, 64];
 /// The service is stopping: the core takes no more commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the service is stopping")]
-pub struct Stopped;
+pub(crate) struct Stopped;
 
 /// A command on its way, with the note that its connection has one waiting in that lane.
 struct Waiting<C> {

@@ -2,6 +2,7 @@
 //! segments of a call, and splitting what is too long for one (mq-wire.md 1.5). What a body means is not known here.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
@@ -28,7 +29,6 @@ const COMPRESSED: ControlFlags2 =
     ControlFlags2::HDRCOMP.union(ControlFlags2::MSGCOMP).union(ControlFlags2::CSH);
 
 /// What a peer sent: a control segment (type below 0x80), or a call or reply whose segments have been joined.
-#[derive(Debug)]
 pub(crate) struct Arrived {
     /// The header of its first segment.
     pub(crate) header: SegmentHeader,
@@ -46,8 +46,7 @@ impl Arrived {
     }
 }
 
-/// The reading half.
-#[derive(Debug)]
+/// The reading half. Its `Debug` shows lengths only: passwords pass through here.
 pub(crate) struct Inbound {
     buffer: BytesMut,
     segment_bytes_max: usize,
@@ -178,8 +177,7 @@ impl Message {
     }
 }
 
-/// The writing half.
-#[derive(Debug)]
+/// The writing half. Its `Debug` shows lengths only: passwords pass through here.
 pub(crate) struct Outbound {
     coding: Coding,
     segment_bytes_max: usize,
@@ -262,5 +260,21 @@ impl Outbound {
         let length = u32::try_from(out.len()).unwrap_or(u32::MAX);
         out[4..8].copy_from_slice(&length.to_be_bytes());
         self.queue.push_back(out.freeze());
+    }
+}
+
+impl fmt::Debug for Inbound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joining = self.joining.as_ref().map(|(header, bytes)| (header.segment_type, bytes.len()));
+        f.debug_struct("Inbound")
+            .field("bytes", &self.buffer.len())
+            .field("joining", &joining)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Outbound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbound").field("segments", &self.queue.len()).finish_non_exhaustive()
     }
 }

@@ -195,6 +195,11 @@ impl Connection {
     ) -> Result<Option<Got>, ClientError> {
         match self.call(Request::Get { handle, md, gmo, buffer_length }).await {
             Ok(Reply::Get { reason: Reason::TRUNCATED_MSG_FAILED, total_length, .. }) => {
+                // A longer buffer would not help: no longer one is ever asked for.
+                if total_length > self.max_msg_length {
+                    let (length, max) = (total_length as usize, self.max_msg_length);
+                    return Err(ClientError::TooLongForChannel { length, max });
+                }
                 Err(ClientError::TooLongForBuffer { total_length })
             }
             Ok(Reply::Get { reason, md, gmo, total_length, data, .. }) => {

@@ -55,10 +55,8 @@ pub enum ClientError {
         /// The length of the whole message.
         total_length: u32,
     },
-    /// The message is longer than the channel allows; nothing was sent.
-    #[error(
-        "the message has {length} bytes, the channel allows {max}: raise MAXMSGL of the channel, or send less"
-    )]
+    /// The message is longer than the channel allows: it was not sent, or stays on its queue.
+    #[error("the message has {length} bytes, the channel allows {max}: raise MAXMSGL of the channel")]
     TooLongForChannel {
         /// The length of the message.
         length: usize,

@@ -309,3 +309,27 @@ fn the_client_ends_a_start_that_comes_to_nothing() {
     );
     assert_eq!(what(answer(|id| id.conv_per_socket = 0)), "the number of rounds");
 }
+
+#[test]
+fn what_is_shown_of_the_machines_has_no_passwords() {
+    let client = ClientConfig { password: Some(Password::new("passw0rd")), ..client_config() };
+    let mut pair = Pair::with(server_config(), client);
+    let mut shown = String::new();
+    for _ in 0..4 {
+        while let Some(bytes) = pair.client.poll_output() {
+            let (first, second) = bytes.split_at(bytes.len() - 1);
+            pair.server.handle_bytes(pair.time, first).unwrap();
+            shown += &format!("{:?} {:?}", pair.client, pair.server);
+            pair.server.handle_bytes(pair.time, second).unwrap();
+        }
+        if let Some(Event::ChannelRequested(_)) = pair.server.poll_event() {
+            pair.server.channel_accepted(ChannelTerms::default()).unwrap();
+        }
+        while let Some(bytes) = pair.server.poll_output() {
+            pair.client.handle_bytes(pair.time, &bytes).unwrap();
+            shown += &format!("{:?} {:?}", pair.client, pair.server);
+        }
+    }
+    assert!(shown.contains("Calling"), "it came to MQCONN");
+    assert!(!shown.contains("passw0rd"));
+}

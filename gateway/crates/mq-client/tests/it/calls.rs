@@ -136,3 +136,17 @@ async fn four_mebibytes_there_and_back() {
     assert_eq!(long.reason(), Reason::MSG_TOO_BIG_FOR_CHANNEL);
     assert!(connection.is_usable(), "nothing was sent");
 }
+
+#[tokio::test]
+async fn a_message_longer_than_the_channel_cannot_be_got_with_any_buffer() {
+    let server = Server::start(Behaviour::Good).await;
+    let mut putter = Connection::connect(&server.options()).await.unwrap();
+    putter.put1(od(), Mqmd::default(), pmo(PutOptions::NO_SYNCPOINT), vec![1; 5000].into()).await.unwrap();
+    let small = mq_client::ConnectOptions { max_msg_length: 1000, ..server.options() };
+    let mut getter = Connection::connect(&small).await.unwrap();
+    let handle = open(&mut getter).await.handle;
+    let options = gmo(GetOptions::NO_SYNCPOINT);
+    let error = getter.get(handle, Mqmd::default(), options, 10_000).await.unwrap_err();
+    assert_eq!(error.reason(), Reason::MSG_TOO_BIG_FOR_CHANNEL);
+    assert!(getter.is_usable());
+}

@@ -1,0 +1,29 @@
+//! The heart: one task owns queue manager, area and store, and applies every command with a plain function.
+//!
+//! ```text
+//!  lanes ──round──> apply ──> batch (gathering) ──submit──> committer ──> Announcer ──> whoever waits for a position
+//!                     └─────> effects ──────────────────────────────────> connections, in the order they were made
+//! ```
+//!
+//! The core hands its batch over when the committer has nothing in hand, or when the batch is large; so groups form
+//! by themselves, without a timer. It never waits for a socket, an exit or a body.
+
+mod bodies;
+mod command;
+mod devices;
+mod durable;
+mod hand_over;
+mod handle;
+mod lanes;
+mod status;
+mod turn;
+
+pub(crate) use bodies::{Bodies, HeldRecord};
+pub(crate) use command::{
+    Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
+    ToDevice, ToMq,
+};
+pub(crate) use durable::durable;
+pub(crate) use handle::{ConnectionCount, CoreHandle};
+pub(crate) use lanes::{Lane, Stopped};
+pub(crate) use turn::{Core, Parts};

@@ -1,0 +1,187 @@
+//! What the core is asked to do, and what it sends to connections.
+
+use bytes::Bytes;
+use mq_wire::{ChannelName, Mqmd, QMgrName, QName, Reason};
+use mqe::frame::{ErrorCode, Frame, MessageHead};
+use mqe::{DeviceMessage, DeviceName, RequestId, Sequence, Uid};
+use mqe_exits::ExitMessage;
+use qmgr::{CallId, ConnId, Got, Holder, Verb};
+use store::{BodyRef, Id, Position, Record};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::report::{DeviceReport, StatusReport};
+use crate::source::BatchLimits;
+
+/// A command to the core.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// An MQ client's connection asks to be served; its answers go to `out`.
+    MqOpened { conn: ConnId, out: mpsc::UnboundedSender<ToMq> },
+    /// A call of an MQ client.
+    Mq { conn: ConnId, call: CallId, verb: Verb },
+    /// A message that was given out has not the id that was asked for.
+    MqMismatched { conn: ConnId, call: CallId, found: Box<qmgr::Mismatch> },
+    /// The MQ client's socket is gone, or it ended in order.
+    MqClosed { conn: ConnId },
+    /// What a channel allows.
+    Channel { channel: ChannelName, answer: oneshot::Sender<Option<ChannelTerms>> },
+    /// A device's connection asks to be served; what it is told goes to `out`.
+    DeviceOpened { conn: mqe::ConnId, out: mpsc::UnboundedSender<ToDevice> },
+    /// A request of a device, all but its puts.
+    Device { conn: mqe::ConnId, request: RequestId, frame: Frame },
+    /// Puts of a device that arrived: which are new, so that exits look at them, and whose they are.
+    DevicePutsArrived {
+        conn: mqe::ConnId,
+        puts: Vec<(RequestId, Sequence)>,
+        answer: oneshot::Sender<Vec<Option<DeviceName>>>,
+    },
+    /// New puts of a device, behind the exits.
+    DevicePuts { conn: mqe::ConnId, puts: Vec<DevicePut> },
+    /// The device's socket is gone.
+    DeviceClosed { conn: mqe::ConnId },
+    /// A message that a device refused for good, read.
+    Rejected { rejected: Box<RejectedMessage> },
+    /// Lock what comes next on a transmission queue.
+    Lock {
+        queue: QName,
+        holder: Holder,
+        limits: BatchLimits,
+        answer: oneshot::Sender<Result<Vec<LockedBody>, Reason>>,
+    },
+    /// Give locked messages back.
+    Unlock { holder: Holder, ids: Vec<Id> },
+    /// Move locked messages to where they go, in one unit.
+    HandOver { holder: Holder, deliveries: Vec<HandOver>, answer: oneshot::Sender<HandedOver> },
+    /// Run a command of a script.
+    Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
+    /// The core's part of the status.
+    Status { answer: oneshot::Sender<StatusReport> },
+    /// All devices.
+    Devices { answer: oneshot::Sender<Vec<DeviceReport>> },
+    /// One device.
+    DeviceReport { device: DeviceName, answer: oneshot::Sender<Option<DeviceReport>> },
+    /// The service stops: waiting gets and long polls end, nothing new begins.
+    Quiesce,
+    /// The last command: everything is handed over and durable, the store is closed.
+    Stop,
+}
+
+/// What a server-connection channel allows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChannelTerms {
+    pub(crate) max_msg_length: u32,
+    pub(crate) heartbeat_s: u32,
+}
+
+/// An answer to an MQ client. It leaves when `needs` is durable.
+#[derive(Debug)]
+pub(crate) struct ToMq {
+    pub(crate) call: CallId,
+    pub(crate) needs: Option<Position>,
+    pub(crate) reply: MqReply,
+}
+
+/// What an MQ client is told.
+#[derive(Debug)]
+pub(crate) enum MqReply {
+    /// All there is to say.
+    Plain(qmgr::Reply),
+    /// A message; its descriptor and data are to be read.
+    Got(Box<Got>, BodyRef),
+}
+
+/// Something for a device. It leaves behind what was said before, when what it needs is durable.
+#[derive(Debug)]
+pub(crate) enum ToDevice {
+    /// A frame.
+    Frame { needs: Option<Position>, request: RequestId, frame: Frame },
+    /// A message; envelope and payload are to be read.
+    Message { needs: Position, request: RequestId, head: MessageHead, body: BodyRef, bytes: u32 },
+    /// The end of the connection.
+    Close { why: ErrorCode },
+}
+
+/// A put of a device that came through the exits.
+#[derive(Debug)]
+pub(crate) struct DevicePut {
+    pub(crate) request: RequestId,
+    pub(crate) sequence: Sequence,
+    pub(crate) device: DeviceName,
+    /// What is put, or why it is refused.
+    pub(crate) body: Result<DevicePutBody, Reason>,
+}
+
+/// What a device puts, and where to.
+#[derive(Debug)]
+pub(crate) struct DevicePutBody {
+    pub(crate) queue: QName,
+    /// Blank: the embedded queue manager.
+    pub(crate) q_mgr: QMgrName,
+    pub(crate) message: DeviceMessage,
+}
+
+/// A message that a device refused for good.
+#[derive(Debug)]
+pub(crate) struct RejectedMessage {
+    pub(crate) device: DeviceName,
+    pub(crate) uid: Uid,
+    pub(crate) reason: Reason,
+    pub(crate) record: Record,
+}
+
+/// A locked message.
+#[derive(Debug)]
+pub(crate) struct LockedBody {
+    pub(crate) body: BodyRef,
+    /// Bytes of its data.
+    pub(crate) length: usize,
+    /// Wall clock milliseconds at which it expires; 0 is never.
+    pub(crate) expiry_ms: u64,
+}
+
+/// A locked message and where it goes.
+#[derive(Debug)]
+pub(crate) struct HandOver {
+    pub(crate) id: Id,
+    /// The message as it lay on the transmission queue, for a dead letter.
+    pub(crate) original: ExitMessage,
+    pub(crate) delivery: Delivery,
+}
+
+/// Where a message goes.
+#[derive(Debug)]
+pub(crate) enum Delivery {
+    /// To a device; if that cannot take it, to the dead-letter queue.
+    Device { device: DeviceName, message: Box<DeviceMessage> },
+    /// To the dead-letter queue.
+    DeadLetter(Reason),
+}
+
+/// A dead letter before its header is made (mq-objects.md 1.8).
+#[derive(Debug)]
+pub(crate) struct DeadLetter {
+    pub(crate) reason: Reason,
+    /// The queue it was meant for.
+    pub(crate) queue: QName,
+    /// The queue manager it was meant for.
+    pub(crate) q_mgr: QMgrName,
+    /// The message's own descriptor.
+    pub(crate) md: Mqmd,
+    pub(crate) body: Bytes,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct HandedOver {
+    pub(crate) moved: u64,
+    pub(crate) dead_lettered: u64,
+    /// Messages that could go nowhere and were given back, and the first reason.
+    pub(crate) stuck: Option<(u64, Reason)>,
+}
+
+/// What became of a command of a script, and the position at which it is durable.
+#[derive(Debug)]
+pub(crate) struct MqscResult {
+    pub(crate) outcome: mqsc::Outcome,
+    pub(crate) needs: Option<Position>,
+}

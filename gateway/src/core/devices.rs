@@ -1,0 +1,211 @@
+//! The devices' commands: requests to the area, puts into the queue manager or another device's sub-queue, and what
+//! a device refuses for good.
+
+use mq_wire::{ApplName, ApplType, Chars, Reason};
+use mqe::area::{Accepted, PutGone};
+use mqe::frame::{Frame, PutOutcome};
+use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
+use qmgr::{PutContext, Putter, Rights, UnitPut};
+use store::{BodyRef, Commit, Record, StoreError, UnitId};
+
+use super::command::{Command, DeadLetter, DevicePut, DevicePutBody, RejectedMessage};
+use super::lanes::Lane;
+use super::turn::{Core, Turn};
+
+/// After how long a device repeats a put that found no room.
+const BUSY_RETRY_MS: u32 = 1_000;
+
+impl Core {
+    /// A request of a device, all but its puts.
+    pub(super) fn device_request(&mut self, conn: ConnId, request: RequestId, frame: Frame, turn: &mut Turn) {
+        let now = turn.mqe_now();
+        let (batch, out) = (&mut turn.batch, &mut turn.area);
+        match frame {
+            Frame::Hello(hello) => self.area.hello(conn, request, &hello, batch, out),
+            Frame::Resume { stored, refused } => {
+                self.area.resume(conn, request, &stored, &refused, batch, out);
+            }
+            Frame::Get { messages, bytes, wait_ms } => {
+                self.area.get(now, conn, request, messages, bytes, wait_ms, batch, out);
+            }
+            Frame::Confirm(uids) => self.area.confirm(now, conn, request, &uids, batch, out),
+            Frame::Reject { uid, reason } => self.area.reject(conn, request, uid, reason, batch, out),
+            Frame::Release(uid) => self.area.release(now, conn, request, uid, batch, out),
+            // The machine answers PING, gives puts to the exits, and refuses what only a gateway may send.
+            _ => {}
+        }
+    }
+
+    /// Puts that came through the exits, in the order of their sequences.
+    pub(super) fn device_puts(&mut self, conn: ConnId, puts: Vec<DevicePut>, turn: &mut Turn) {
+        for put in puts {
+            self.device_put(conn, put, turn);
+        }
+    }
+
+    fn device_put(&mut self, conn: ConnId, put: DevicePut, turn: &mut Turn) {
+        let DevicePut { request, sequence, device, body } = put;
+        let body = match body {
+            Ok(body) => body,
+            Err(reason) => {
+                tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
+                let (batch, out) = (&mut turn.batch, &mut turn.area);
+                return self.area.put_refused(conn, request, sequence, reason, batch, out);
+            }
+        };
+        let unit = turn.batch.new_unit();
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+        if let Err(reason) = self.device_message(device, body, unit, &commit, turn) {
+            self.drop_unit(unit, turn);
+            let (batch, out) = (&mut turn.batch, &mut turn.area);
+            if is_temporary(reason) {
+                return self.area.put_busy(conn, request, sequence, BUSY_RETRY_MS, out);
+            }
+            tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
+            return self.area.put_refused(conn, request, sequence, reason, batch, out);
+        }
+        match self.area.put_in_unit(conn, sequence, &mut commit) {
+            Ok(()) => {
+                self.make_real(commit, turn);
+                let (batch, out) = (&turn.batch, &mut turn.area);
+                self.area.put_answer(conn, request, sequence, PutOutcome::Taken, batch, out);
+            }
+            Err(gone) => {
+                self.drop_unit(unit, turn);
+                if let PutGone::Seen(outcome) = gone {
+                    let (batch, out) = (&turn.batch, &mut turn.area);
+                    self.area.put_answer(conn, request, sequence, outcome, batch, out);
+                }
+            }
+        }
+    }
+
+    /// Where a device's message goes: another device of this gateway, or wherever name resolution says.
+    fn device_message(
+        &mut self,
+        device: DeviceName,
+        body: DevicePutBody,
+        unit: UnitId,
+        commit: &Commit,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let DevicePutBody { queue, q_mgr, message } = body;
+        let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
+        if let Some(other) = other {
+            return self.to_other_device(&other, message, unit, turn);
+        }
+        let Some(md) = message.to_mq(turn.now.wall_ms) else {
+            // Expired on its way: taken, and nothing to put.
+            return Ok(());
+        };
+        let putter = Putter {
+            // The authenticated name, never the device's word (DESIGN.md 6).
+            user: Chars::cut(&device.to_string()),
+            appl_name: ApplName::cut(&device.to_string()),
+            appl_type: ApplType::USER,
+            rights: Rights::Device,
+            context: PutContext::Default,
+        };
+        let put = UnitPut { queue, q_mgr, md, body: message.payload.clone() };
+        match self.queue_manager.put_in_unit(turn.qmgr_now(), &putter, put, commit, &mut turn.batch) {
+            Ok(_) => Ok(()),
+            // Not a queue manager that MQ knows: perhaps a device that has not been heard of.
+            Err(Reason::UNKNOWN_REMOTE_Q_MGR) => match DeviceName::try_from(q_mgr) {
+                Ok(other) => self.to_other_device(&other, message, unit, turn),
+                Err(_) => Err(Reason::UNKNOWN_REMOTE_Q_MGR),
+            },
+            Err(reason) => Err(reason),
+        }
+    }
+
+    fn to_other_device(
+        &mut self,
+        other: &DeviceName,
+        message: DeviceMessage,
+        unit: UnitId,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        match self.area.accept(turn.mqe_now(), other, &message, unit, &mut turn.batch) {
+            Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(()),
+            Err(undelivered) => Err(undelivered.reason()),
+        }
+    }
+
+    /// The end of a unit that shall not become real.
+    fn drop_unit(&mut self, unit: UnitId, turn: &mut Turn) {
+        self.queue_manager.unit_dropped(unit, &mut turn.batch);
+        let written = self.area.unit_dropped(unit);
+        if !written.is_empty() {
+            turn.batch.back_out(unit, written);
+        }
+    }
+
+    /// A device refused a message for good: it is read outside of the core, and comes back as a command.
+    pub(super) fn dead_letter_later(&self, device: DeviceName, uid: Uid, body: BodyRef, reason: Reason) {
+        let sender = self.sender();
+        self.helpers.spawn(async move {
+            let read = tokio::task::spawn_blocking(move || body.read()).await;
+            let record = read.unwrap_or_else(|panicked| {
+                Err(StoreError::Io {
+                    action: "read",
+                    path: "a record".to_owned(),
+                    error: panicked.to_string(),
+                })
+            });
+            match record {
+                Ok(record) => {
+                    let rejected = Box::new(RejectedMessage { device, uid, reason, record });
+                    // If the service stops the device says its refusal again when it comes back.
+                    let _ = sender.send(Lane::Complete, Command::Rejected { rejected }).await;
+                }
+                Err(error) => tracing::error!(%device, %uid, %error, "a refused message cannot be read"),
+            }
+        });
+    }
+
+    /// The message that a device refused goes to the dead-letter queue, and ends there, in one unit.
+    pub(super) fn rejected(&mut self, rejected: RejectedMessage, turn: &mut Turn) {
+        let RejectedMessage { device, uid, reason, record } = rejected;
+        let Record { envelope, body, .. } = record;
+        let message = match DeviceMessage::from_envelope(&envelope, body) {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::error!(%device, %uid, %error, "a refused message cannot be read");
+                return;
+            }
+        };
+        let unit = turn.batch.new_unit();
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+        let dead = DeadLetter {
+            reason,
+            queue: message.queue,
+            q_mgr: device.queue_manager(),
+            // An expired one is dead-lettered all the same: the device has spoken.
+            md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
+            body: message.payload,
+        };
+        if let Err(reason) = self.put_dead_letter(dead, &commit, turn) {
+            // It stays in doubt: the device repeats its refusal, and finds a dead-letter queue then, or not.
+            tracing::warn!(%device, %uid, %reason, "the dead-letter queue does not take a refused message");
+            return self.drop_unit(unit, turn);
+        }
+        if self.area.finish_reject(&device, uid, &mut commit, &turn.batch, &mut turn.area) {
+            self.make_real(commit, turn);
+        } else {
+            self.drop_unit(unit, turn);
+        }
+    }
+}
+
+/// Whether the same put may be taken later: then the device keeps it, and order behind it (ONCE.md 3).
+fn is_temporary(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Q_FULL
+            | Reason::PUT_INHIBITED
+            | Reason::Q_SPACE_NOT_AVAILABLE
+            | Reason::STORAGE_NOT_AVAILABLE
+            | Reason::MEDIUM_FULL
+            | Reason::Q_MGR_QUIESCING
+    )
+}

@@ -1,0 +1,128 @@
+//! The hand-over of a batch from a transmission queue to devices: one unit, one commit record (ONCE.md 4, last row).
+
+use bytes::{Bytes, BytesMut};
+use mq_wire::{Coding, Encoding, FormatName, Mqdlh, QMgrName, Reason, UserId, Writer};
+use mqe::area::Accepted;
+use qmgr::{Holder, PutContext, Putter, Rights, UnitPut};
+use store::{Commit, Id};
+
+use super::command::{DeadLetter, Delivery, HandOver, HandedOver};
+use super::turn::{Core, Turn};
+use crate::source;
+
+impl Core {
+    /// Moves locked messages to where they go. What can go nowhere is given back; what is not locked any more is
+    /// somebody else's.
+    pub(super) fn hand_over(
+        &mut self,
+        holder: Holder,
+        deliveries: Vec<HandOver>,
+        turn: &mut Turn,
+    ) -> HandedOver {
+        let mut handed_over = HandedOver::default();
+        let unit = turn.batch.new_unit();
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+        let mut stuck: Vec<Id> = Vec::new();
+        for HandOver { id, original, delivery } in deliveries {
+            // The second look: without the lock the message may have gone, and would be there twice.
+            if !self.queue_manager.is_locked(holder, id) {
+                continue;
+            }
+            let dead = match delivery {
+                Delivery::Device { device, message } => {
+                    match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
+                        Ok(Accepted::Stored(_) | Accepted::Expired) => {
+                            handed_over.moved += 1;
+                            None
+                        }
+                        Err(undelivered) => {
+                            tracing::debug!(%id, %undelivered, "to the dead-letter queue");
+                            Some(undelivered.reason())
+                        }
+                    }
+                }
+                Delivery::DeadLetter(reason) => Some(reason),
+            };
+            if let Some(reason) = dead {
+                let dead = source::dead_letter(&original, reason);
+                if let Err(reason) = self.put_dead_letter(dead, &commit, turn) {
+                    let (count, _) = handed_over.stuck.get_or_insert((0, reason));
+                    *count += 1;
+                    stuck.push(id);
+                    continue;
+                }
+                handed_over.dead_lettered += 1;
+            }
+            self.queue_manager.take_locked(holder, &[id], &mut commit);
+        }
+        self.make_real(commit, turn);
+        if !stuck.is_empty() {
+            self.queue_manager.unlock(turn.qmgr_now(), holder, &stuck, &mut turn.batch, &mut turn.mq);
+        }
+        handed_over
+    }
+
+    /// The end of a unit that queue manager and area have written into.
+    pub(super) fn make_real(&mut self, mut commit: Commit, turn: &mut Turn) {
+        let Some(unit) = commit.unit else { return };
+        self.area.seal_unit(unit, &mut commit);
+        if commit.kills.is_empty() && commit.changes.is_empty() {
+            // Nothing was written ahead either: every message brings a kill or a change.
+            return;
+        }
+        turn.batch.commit(commit);
+        self.queue_manager.unit_is_real(turn.qmgr_now(), unit, &mut turn.batch, &mut turn.mq);
+        self.area.unit_is_real(turn.mqe_now(), unit, &mut turn.batch, &mut turn.area);
+    }
+
+    /// Puts a dead letter in a unit (mq-objects.md 1.8): the descriptor is the message's own but for format, coding
+    /// and context, which stay the originator's.
+    pub(super) fn put_dead_letter(
+        &mut self,
+        dead: DeadLetter,
+        commit: &Commit,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let Some(queue) = self.queue_manager.dead_letter_queue() else {
+            return Err(Reason::UNKNOWN_OBJECT_NAME);
+        };
+        let DeadLetter { reason, queue: dest_q_name, q_mgr: dest_q_mgr_name, mut md, body } = dead;
+        let (put_date, put_time) = qmgr::put_date_time(turn.now.wall_ms);
+        let header = Mqdlh {
+            reason,
+            dest_q_name,
+            dest_q_mgr_name,
+            encoding: md.encoding,
+            ccsid: md.ccsid,
+            format: md.format,
+            put_appl_type: mq_wire::ApplType::UNIX,
+            put_appl_name: mq_wire::ApplName::cut(APPL_NAME),
+            put_date,
+            put_time,
+            ..Mqdlh::default()
+        };
+        md.format = FormatName::cut("MQDEAD");
+        md.encoding = Encoding::NATIVE;
+        md.ccsid = Coding::NATIVE.ccsid;
+        let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md, body: with_header(&header, &body) };
+        let putter = Putter {
+            user: UserId::BLANK,
+            appl_name: mq_wire::ApplName::cut(APPL_NAME),
+            appl_type: mq_wire::ApplType::UNIX,
+            rights: Rights::Admin,
+            context: PutContext::SetAll,
+        };
+        self.queue_manager.put_in_unit(turn.qmgr_now(), &putter, put, commit, &mut turn.batch).map(|_| ())
+    }
+}
+
+/// What dead letters and reports say put them.
+pub(super) const APPL_NAME: &str = "mqe-gateway";
+
+fn with_header(header: &Mqdlh, body: &Bytes) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(Mqdlh::length(1) + body.len());
+    let mut writer = Writer::new(&mut bytes, Coding::NATIVE);
+    header.encode(&mut writer);
+    writer.raw(body);
+    bytes.freeze()
+}

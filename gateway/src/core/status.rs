@@ -1,0 +1,85 @@
+//! The core's part of the reports.
+
+use mqe::DeviceName;
+use mqe::area::{Counter, DeviceView};
+
+use super::turn::Core;
+use crate::report::{AreaReport, DeviceReport, QueueReport, StatusReport, StoreReport};
+
+impl Core {
+    pub(super) fn status(&self) -> StatusReport {
+        let shown = |view: &qmgr::QueueView| view.depth > 0 || view.open_input > 0 || view.open_output > 0;
+        let queues = self.queue_manager.queues().filter(shown).map(|view| QueueReport {
+            name: view.name.to_string(),
+            depth: view.depth,
+            uncommitted: view.uncommitted,
+            open_input: view.open_input,
+            open_output: view.open_output,
+        });
+        let mut report = StatusReport {
+            queue_manager: self.queue_manager.name().to_string(),
+            queues: queues.collect(),
+            area: self.area_report(),
+            store: self.store_report(),
+            ..StatusReport::default()
+        };
+        if self.queue_manager.dead_letter_queue().is_none() {
+            let what = "the queue manager has no dead-letter queue: what no device can take stops the listener; ALTER QMGR DEADQ(...)";
+            report.problems.push(what.to_owned());
+        }
+        report
+    }
+
+    pub(super) fn device_reports(&self) -> Vec<DeviceReport> {
+        self.area.devices(None).map(device_report).collect()
+    }
+
+    pub(super) fn device_report(&self, device: &DeviceName) -> Option<DeviceReport> {
+        self.area.device(device).map(device_report)
+    }
+
+    fn area_report(&self) -> AreaReport {
+        let mut report = AreaReport::default();
+        for view in self.area.devices(None) {
+            report.devices += 1;
+            report.messages += (view.waiting + view.in_doubt) as u64;
+            report.in_doubt += view.in_doubt as u64;
+            report.bytes += view.bytes;
+            for counter in Counter::ALL {
+                *report.ends.entry(counter.name().to_owned()).or_default() += view.counters.get(*counter);
+            }
+        }
+        report
+    }
+
+    fn store_report(&self) -> StoreReport {
+        let stat = self.store().stat();
+        StoreReport {
+            directory: String::new(),
+            start: stat.start,
+            messages: stat.messages,
+            live_bytes: stat.live_bytes,
+            segments: stat.segments,
+            disk_bytes: stat.disk_bytes,
+            groups: stat.groups,
+            syncs: stat.syncs,
+            records: stat.records,
+            checkpoints: stat.checkpoints,
+        }
+    }
+}
+
+fn device_report(view: DeviceView) -> DeviceReport {
+    DeviceReport {
+        name: view.name.to_string(),
+        connected: view.session.is_some(),
+        waiting: view.waiting as u64,
+        in_doubt: view.in_doubt as u64,
+        bytes: view.bytes,
+        incarnation: view.incarnation.0,
+        counters: Counter::ALL
+            .iter()
+            .map(|counter| (counter.name().to_owned(), view.counters.get(*counter)))
+            .collect(),
+    }
+}

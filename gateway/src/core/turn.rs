@@ -1,0 +1,399 @@
+//! The core's turn: takes what waits, applies it, hands the batch over, lets the effects go.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mq_wire::{QName, Reason};
+use mqe::area::{Area, AreaEffect, PutCheck};
+use qmgr::{ConnId, Effect, QueueManager, Reply};
+use store::{Batch, Store};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
+use super::durable::Durable;
+use super::handle::CoreHandle;
+use super::lanes::{self, LaneSender, Lanes};
+use crate::clock::{self, Moment};
+use crate::mq::until;
+use crate::service::Identity;
+
+/// Bytes at which a batch is handed over although the one before it is still being written.
+const BATCH_BYTES_FULL: usize = 1024 * 1024;
+
+/// Commands after which a turn ends although more wait, so that answers leave.
+const TURN_COMMANDS_MAX: usize = 1024;
+
+/// Batches that may be with the committer: one is written while a full one waits.
+const BATCHES_IN_FLIGHT_MAX: usize = 2;
+
+/// How often the store may take a checkpoint.
+const MAINTAIN_EVERY: Duration = Duration::from_secs(1);
+
+/// MQCHT_SVRCONN (mq-objects.md 3.7).
+const SVRCONN: i32 = 7;
+
+/// Queue manager, area and store, and whoever waits for their answers.
+#[derive(Debug)]
+pub(crate) struct Core {
+    store: Box<dyn Store>,
+    pub(super) queue_manager: QueueManager,
+    pub(super) area: Area,
+    /// Taken by [`Core::run`].
+    lanes: Option<Lanes<Command>>,
+    sender: LaneSender<Command>,
+    durable: Durable,
+    /// The committer has something to say.
+    committed: Arc<Notify>,
+    /// Something has arrived on the gateway's transmission queue.
+    arrived: Arc<Notify>,
+    mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
+    devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
+    maintained: Instant,
+    started: Instant,
+    stopped: bool,
+    /// Readings that the core itself needs.
+    pub(super) helpers: TaskTracker,
+}
+
+/// What the tasks around the core need.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) handle: CoreHandle,
+    pub(crate) identity: Identity,
+}
+
+/// What one turn makes: the batch, and what is to be said when it is handed over.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) now: Moment,
+    pub(super) batch: Batch,
+    pub(super) mq: Vec<Effect>,
+    pub(super) area: Vec<AreaEffect>,
+    /// Bodies that are wanted: they can be had when the batch is with the store.
+    locked: Vec<(oneshot::Sender<Result<Vec<LockedBody>, Reason>>, Vec<qmgr::Locked>)>,
+}
+
+impl Turn {
+    pub(super) fn qmgr_now(&self) -> qmgr::Now {
+        qmgr::Now { wall_ms: self.now.wall_ms, instant: self.now.instant }
+    }
+
+    pub(super) fn mqe_now(&self) -> mqe::Now {
+        mqe::Now { wall_ms: self.now.wall_ms, instant: self.now.instant }
+    }
+}
+
+impl Core {
+    pub(crate) fn new(
+        store: Box<dyn Store>,
+        queue_manager: QueueManager,
+        area: Area,
+        durable: Durable,
+        committed: Arc<Notify>,
+        arrived: Arc<Notify>,
+    ) -> Self {
+        let (sender, lanes) = lanes::lanes();
+        let now = clock::now().instant;
+        Self {
+            store,
+            queue_manager,
+            area,
+            lanes: Some(lanes),
+            sender,
+            durable,
+            committed,
+            arrived,
+            mq: HashMap::new(),
+            devices: HashMap::new(),
+            maintained: now,
+            started: now,
+            stopped: false,
+            helpers: TaskTracker::new(),
+        }
+    }
+
+    /// Tells the gateway's listener when something arrives there.
+    pub(crate) fn watch(&mut self, queue: QName) {
+        self.queue_manager.watch(&queue);
+    }
+
+    /// What the tasks around the core need.
+    pub(crate) fn parts(&self, identity: Identity) -> Parts {
+        let handle = CoreHandle::new(self.sender.for_connection(), self.durable.clone());
+        Parts { handle, identity }
+    }
+
+    /// Applies commands until the last one, or until the journal fails.
+    pub(crate) async fn run(&mut self) -> anyhow::Result<()> {
+        let Some(mut lanes) = self.lanes.take() else { anyhow::bail!("the core has run before") };
+        let mut turn: Option<Turn> = None;
+        while !self.stopped {
+            let timeout = self.next_timeout();
+            // A full batch waits for the committer: what comes meanwhile waits in the lanes.
+            let full = turn.as_ref().is_some_and(|turn| turn.batch.bytes() >= BATCH_BYTES_FULL);
+            tokio::select! {
+                biased;
+                () = self.committed.notified() => {}
+                ready = lanes.ready(), if !full => if !ready { break },
+                () = until(timeout) => {}
+            }
+            if let Some(error) = self.durable.failure() {
+                anyhow::bail!(
+                    "the journal cannot be written, nothing that was not on disk was answered: {error}"
+                );
+            }
+            let mut current = turn.take().unwrap_or_else(|| self.begin());
+            current.now = clock::now();
+            let mut applied = 0;
+            while applied < TURN_COMMANDS_MAX && current.batch.bytes() < BATCH_BYTES_FULL && !self.stopped {
+                let taken = lanes.round(|command| self.apply(command, &mut current));
+                if taken == 0 {
+                    break;
+                }
+                applied += taken;
+            }
+            self.timeouts(&mut current);
+            turn = self.hand_over_batch(current);
+        }
+        if let Some(turn) = turn {
+            self.submit(turn);
+        }
+        Ok(())
+    }
+
+    /// Closes the store in order. May block.
+    pub(crate) fn close(self) -> anyhow::Result<()> {
+        Ok(self.store.close()?)
+    }
+
+    fn begin(&mut self) -> Turn {
+        Turn {
+            now: clock::now(),
+            batch: self.store.begin(),
+            mq: Vec::new(),
+            area: Vec::new(),
+            locked: Vec::new(),
+        }
+    }
+
+    /// Hands the batch over if the committer is free for it; else it goes on gathering.
+    fn hand_over_batch(&mut self, mut turn: Turn) -> Option<Turn> {
+        let in_flight = self.store.in_flight();
+        let free = in_flight == 0
+            || (turn.batch.bytes() >= BATCH_BYTES_FULL && in_flight < BATCHES_IN_FLIGHT_MAX)
+            || turn.batch.is_empty();
+        if free || self.stopped {
+            self.submit(turn);
+            return None;
+        }
+        // What depends on nothing leaves at once: a non-persistent put never waits for a neighbour's sync.
+        turn.mq.retain(|effect| !self.leaves_at_once(effect));
+        Some(turn)
+    }
+
+    fn submit(&mut self, turn: Turn) {
+        let Turn { batch, mq, area, locked, .. } = turn;
+        self.store.submit(batch);
+        for effect in mq {
+            self.mq_effect(effect);
+        }
+        for effect in area {
+            self.area_effect(effect);
+        }
+        for (answer, locked) in locked {
+            let bodies = locked.into_iter().map(|locked| LockedBody {
+                body: self.store.body(locked.id, locked.place),
+                length: locked.body_length as usize,
+                expiry_ms: locked.expiry_ms,
+            });
+            // Whoever asked may be gone: the service stops, and the locks die with it.
+            let _ = answer.send(Ok(bodies.collect()));
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let maintain = Some(self.maintained + MAINTAIN_EVERY);
+        [self.queue_manager.poll_timeout(), self.area.poll_timeout(), maintain].into_iter().flatten().min()
+    }
+
+    fn timeouts(&mut self, turn: &mut Turn) {
+        let now = turn.now.instant;
+        let due = |timeout: Option<Instant>| timeout.is_some_and(|timeout| timeout <= now);
+        if due(self.queue_manager.poll_timeout()) {
+            self.queue_manager.handle_timeout(turn.qmgr_now(), &mut turn.batch, &mut turn.mq);
+        }
+        if due(self.area.poll_timeout()) {
+            self.area.handle_timeout(turn.mqe_now(), &mut turn.batch, &mut turn.area);
+        }
+        if now >= self.maintained + MAINTAIN_EVERY {
+            self.maintained = now;
+            let since = now.duration_since(self.started);
+            self.store.maintain(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+
+    fn apply(&mut self, command: Command, turn: &mut Turn) {
+        match command {
+            Command::MqOpened { conn, out } => {
+                self.mq.insert(conn, out);
+            }
+            Command::Mq { conn, call, verb } => {
+                let now = turn.qmgr_now();
+                self.queue_manager.apply(now, conn, call, verb, &mut turn.batch, &mut turn.mq);
+            }
+            Command::MqMismatched { conn, call, found } => {
+                let now = turn.qmgr_now();
+                self.queue_manager.mismatched(now, conn, call, *found, &mut turn.batch, &mut turn.mq);
+            }
+            Command::MqClosed { conn } => {
+                self.mq.remove(&conn);
+                self.queue_manager.closed(turn.qmgr_now(), conn, &mut turn.batch, &mut turn.mq);
+            }
+            Command::Channel { channel, answer } => {
+                let view = self.queue_manager.channel(&channel).filter(|view| view.chltype == SVRCONN);
+                let _ = answer.send(view.map(|view| {
+                    ChannelTerms {
+                        max_msg_length: u32::try_from(view.maxmsgl)
+                            .ok()
+                            .filter(|length| *length > 0)
+                            .unwrap_or(MAX_MSG_LENGTH),
+                        heartbeat_s: u32::try_from(view.hbint).unwrap_or_default(),
+                    }
+                }));
+            }
+            Command::DeviceOpened { conn, out } => {
+                self.devices.insert(conn, out);
+            }
+            Command::Device { conn, request, frame } => self.device_request(conn, request, frame, turn),
+            Command::DevicePutsArrived { conn, puts, answer } => {
+                let check = |(request, sequence)| match self.area.put_arrived(
+                    conn,
+                    request,
+                    sequence,
+                    &mut turn.area,
+                ) {
+                    PutCheck::New(device) => Some(device),
+                    PutCheck::Done => None,
+                };
+                let _ = answer.send(puts.into_iter().map(check).collect());
+            }
+            Command::DeviceClosed { conn } => {
+                self.devices.remove(&conn);
+                self.area.closed(conn);
+            }
+            Command::DevicePuts { conn, puts } => self.device_puts(conn, puts, turn),
+            Command::Rejected { rejected } => self.rejected(*rejected, turn),
+            Command::Lock { queue, holder, limits, answer } => {
+                let locked = self.queue_manager.lock_next(
+                    turn.qmgr_now(),
+                    &queue,
+                    holder,
+                    limits.messages_max,
+                    limits.bytes_max,
+                );
+                match locked {
+                    Ok(locked) => turn.locked.push((answer, locked)),
+                    Err(reason) => {
+                        let _ = answer.send(Err(reason));
+                    }
+                }
+            }
+            Command::Unlock { holder, ids } => {
+                self.queue_manager.unlock(turn.qmgr_now(), holder, &ids, &mut turn.batch, &mut turn.mq);
+            }
+            Command::HandOver { holder, deliveries, answer } => {
+                let handed_over = self.hand_over(holder, deliveries, turn);
+                let _ = answer.send(handed_over);
+            }
+            Command::Mqsc { command, answer } => {
+                let outcome =
+                    self.queue_manager.run(turn.qmgr_now(), &command, &mut turn.batch, &mut turn.mq);
+                let needs = Some(turn.batch.position()).filter(|_| !turn.batch.is_empty());
+                let _ = answer.send(MqscResult { outcome, needs });
+            }
+            Command::Status { answer } => {
+                let _ = answer.send(self.status());
+            }
+            Command::Devices { answer } => {
+                let _ = answer.send(self.device_reports());
+            }
+            Command::DeviceReport { device, answer } => {
+                let _ = answer.send(self.device_report(&device));
+            }
+            Command::Quiesce => {
+                self.queue_manager.quiesce(&mut turn.mq);
+            }
+            Command::Stop => self.stopped = true,
+        }
+    }
+
+    fn leaves_at_once(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Answer { reply: Reply::Got(_), .. } | Effect::Answer { needs: Some(_), .. } => false,
+            Effect::Answer { conn, call, needs: None, reply } => {
+                if let Some(out) = self.mq.get(conn) {
+                    let _ = out.send(ToMq { call: *call, needs: None, reply: MqReply::Plain(reply.clone()) });
+                }
+                true
+            }
+            Effect::Arrived { .. } => {
+                self.arrived.notify_one();
+                true
+            }
+        }
+    }
+
+    fn mq_effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Answer { conn, call, needs, reply } => {
+                let Some(out) = self.mq.get(&conn) else { return };
+                let reply = match reply {
+                    Reply::Got(got) => {
+                        let body = self.store.body(got.id, got.place);
+                        MqReply::Got(got, body)
+                    }
+                    reply => MqReply::Plain(reply),
+                };
+                // A connection that is gone tells the core so itself.
+                let _ = out.send(ToMq { call, needs, reply });
+            }
+            Effect::Arrived { .. } => self.arrived.notify_one(),
+        }
+    }
+
+    fn area_effect(&mut self, effect: AreaEffect) {
+        match effect {
+            AreaEffect::Frame { conn, needs, request, frame } => {
+                self.to_device(conn, ToDevice::Frame { needs, request, frame });
+            }
+            AreaEffect::Message { conn, needs, request, head, id, place, bytes } => {
+                let body = self.store.body(id, place);
+                self.to_device(conn, ToDevice::Message { needs, request, head, body, bytes });
+            }
+            AreaEffect::Close { conn, why } => self.to_device(conn, ToDevice::Close { why }),
+            AreaEffect::DeadLetter { device, uid, place, reason } => {
+                let body = self.store.body(uid.id, place);
+                self.dead_letter_later(device, uid, body, reason);
+            }
+        }
+    }
+
+    fn to_device(&self, conn: mqe::ConnId, message: ToDevice) {
+        if let Some(out) = self.devices.get(&conn) {
+            let _ = out.send(message);
+        }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(super) fn sender(&self) -> LaneSender<Command> {
+        self.sender.for_connection()
+    }
+}
+
+/// MAXMSGL of a channel that names none: that of the queue manager (mq-objects.md 3.2, 100 MiB).
+const MAX_MSG_LENGTH: u32 = 104_857_600;

@@ -1,0 +1,67 @@
+//! Devices: one thin task a connection, which moves bytes between socket and protocol machine, requests to the core,
+//! and puts through the exits.
+
+mod connection;
+mod puts;
+
+use mqe::area::{Area, AreaSettings, Onboarding, RecoverError};
+use mqe::frame::{FRAME_BYTES_MAX, Limits};
+use mqe::{Now, StoreIdentity};
+use store::{Batch, Recovered};
+
+pub(crate) use connection::{DeviceServer, serve};
+
+use crate::clock::Moment;
+use crate::config::{self, Config};
+use crate::service::Identity;
+
+/// The area as the configuration wants it, with what was recovered.
+pub(crate) fn area(
+    config: &Config,
+    identity: &Identity,
+    recovered: &Recovered,
+    now: Moment,
+    batch: &mut Batch,
+) -> Result<Area, RecoverError> {
+    let devices = &config.devices;
+    let onboarding = match config.onboarding() {
+        config::Onboarding::Pattern => {
+            Onboarding { patterns: vec![devices.pattern.to_string()], devices_max: devices.count_max }
+        }
+        config::Onboarding::Open => {
+            Onboarding { patterns: vec!["*".to_owned()], devices_max: devices.count_max }
+        }
+        _ => Onboarding::default(),
+    };
+    let settings = AreaSettings {
+        onboarding,
+        limits: limits(config),
+        device_messages_max: u32::try_from(devices.messages_max).unwrap_or(u32::MAX),
+        device_bytes_max: devices.bytes_max,
+        ..AreaSettings::new(config.gateway.name, StoreIdentity(identity.store))
+    };
+    let now = Now { wall_ms: now.wall_ms, instant: now.instant };
+    let mut area = Area::new(settings, recovered, now, batch)?;
+    for name in &devices.listed {
+        if let Ok(device) = mqe::DeviceName::try_from(*name)
+            && area.device(&device).is_none()
+            && let Err(error) = area.add_device(device, batch)
+        {
+            tracing::warn!(%device, %error, "the listed device cannot be added");
+        }
+    }
+    Ok(area)
+}
+
+/// What WELCOME says.
+pub(crate) fn limits(config: &Config) -> Limits {
+    let devices = &config.devices;
+    Limits {
+        heartbeat_ms: devices.heartbeat_seconds.saturating_mul(1000),
+        frame_bytes_max: FRAME_BYTES_MAX as u32,
+        window_messages_max: devices.window_messages_max,
+        window_bytes_max: devices.window_bytes_max,
+        wait_ms_max: devices.long_poll_seconds_max.saturating_mul(1000),
+        ..Limits::default()
+    }
+}

@@ -1,0 +1,179 @@
+//! Sockets: listeners, the accept loop, and a connection's bytes with their bounds. What the bytes mean is for the
+//! protocol machines.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Connections that may wait to be accepted: ten thousand devices come back at once after an outage.
+const BACKLOG: i32 = 4096;
+
+/// Bytes read from a socket at once.
+const READ_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes taken in at most while we are writing.
+const READ_WHILE_WRITING_BYTES_MAX: usize = 1024 * 1024;
+
+/// Listens on an address; the error says what to do.
+pub(crate) fn listen(what: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let bound = || -> io::Result<TcpListener> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        // A restart must not wait for connections of the process before it.
+        socket.set_reuse_address(true)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        TcpListener::from_std(socket.into())
+    };
+    bound().map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "the {what} listener cannot use {address}: another program has the port; stop that one, or give another \
+             address with --listen-{what} (port 0 takes any free one)"
+        ),
+        _ => anyhow::anyhow!("the {what} listener cannot use {address}: {error}"),
+    })
+}
+
+/// What a connection gets from the accept loop.
+pub(crate) struct Accepted {
+    /// Its bytes.
+    pub(crate) pipe: Pipe,
+    /// Who is at the other end.
+    pub(crate) peer: SocketAddr,
+    /// Whether there are as many connections as allowed: it is to be refused in its own protocol.
+    pub(crate) over_limit: bool,
+    /// Held while the connection lives.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Accepts until stopped; each connection becomes a task of the tracker.
+pub(crate) async fn accept<F, Fut>(
+    listener: TcpListener,
+    connections: Arc<Semaphore>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+    serve: F,
+) where
+    F: Fn(Accepted) -> Fut,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let permit = Arc::clone(&connections).try_acquire_owned().ok();
+                let over_limit = permit.is_none();
+                // Requests and answers are small and awaited: nothing may wait for more bytes.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%peer, %error, "gone before it was served");
+                    continue;
+                }
+                tracker.spawn(serve(Accepted { pipe: Pipe::new(stream), peer, over_limit, permit }));
+            }
+            Err(error) => {
+                // Out of descriptors, usually: those who are connected go on, and ends of connections make room.
+                tracing::warn!(%error, "cannot accept a connection; trying again in 100 ms");
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(Duration::from_millis(100)) => {}
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of a connection.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    stream: TcpStream,
+    /// What came while we were writing.
+    buffer: BytesMut,
+    /// The peer has ended its side.
+    ended: bool,
+}
+
+impl Pipe {
+    /// The bytes of this socket.
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self { stream, buffer: BytesMut::new(), ended: false }
+    }
+
+    /// What came next; none at the end. Cancel safe. An idle connection holds no buffer.
+    pub(crate) async fn read(&mut self) -> io::Result<Option<Bytes>> {
+        while self.buffer.is_empty() && !self.ended {
+            self.stream.readable().await?;
+            self.take_in()?;
+        }
+        if self.buffer.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(std::mem::take(&mut self.buffer).freeze()))
+    }
+
+    /// Writes all of it. A peer that takes nothing for `stall_max` is cut: what it holds back is memory of everybody.
+    ///
+    /// What the peer sends meanwhile is taken in, up to a bound: two ends that both write and do not read would wait
+    /// for each other.
+    pub(crate) async fn write(&mut self, mut bytes: Bytes, stall_max: Duration) -> io::Result<()> {
+        while bytes.has_remaining() {
+            let reads = !self.ended && self.buffer.len() < READ_WHILE_WRITING_BYTES_MAX;
+            let interest = if reads { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
+            let Ok(ready) = tokio::time::timeout(stall_max, self.stream.ready(interest)).await else {
+                let text = format!("it took nothing for {} s", stall_max.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            };
+            let ready = ready?;
+            if ready.is_writable() {
+                match self.stream.try_write(&bytes) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(written) => bytes.advance(written),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if reads && ready.is_readable() {
+                self.take_in()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what is there.
+    fn take_in(&mut self) -> io::Result<()> {
+        let before = self.buffer.len();
+        self.buffer.reserve(READ_BYTES_MAX);
+        match self.stream.try_read_buf(&mut self.buffer) {
+            Ok(read) => self.ended = read == 0,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if before == 0 && self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+        }
+        Ok(())
+    }
+
+    /// Ends the sending side, and reads what the peer still sends until it ends too or two seconds are over: a close
+    /// with bytes unread would reset the connection, and the peer might never read our last words.
+    pub(crate) async fn close(mut self) {
+        let _ = self.stream.shutdown().await;
+        let drain = async {
+            let mut scratch = [0; 4096];
+            while matches!(self.stream.read(&mut scratch).await, Ok(read) if read > 0) {}
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(2), drain).await;
+    }
+}

@@ -1,0 +1,413 @@
+//! The service from start to stop: opens the store, recovers, applies scripts, listens, says `ready`, and ends in order.
+
+mod identity;
+mod scripts;
+
+pub(crate) use identity::Identity;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use mqe_exits::{Chain, Registry};
+use store::{Batch, Journal, OpenOptions, Recovered, Store};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admin::{self, AdminBackend, AdminBounds};
+use crate::clock;
+use crate::config::Config;
+use crate::core::{Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts};
+use crate::device::{self, DeviceServer};
+use crate::mq::{self, MqServer};
+use crate::net;
+use crate::report::{DeviceReport, Listeners, StatusReport};
+use crate::source::{self, BatchLimits, LocalSource, SourceState};
+
+/// Runs the service until a signal ends it, or the journal fails.
+pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()> {
+    let directory = config.store.directory.clone();
+    let arrived = Arc::new(Notify::new());
+    let (mut core, parts) = recover(&config, Arc::clone(&arrived)).await?;
+    let chain = Chain::start(&registry, config.chain(), [config.gateway.name], None)
+        .await
+        .context("the exits cannot be started")?;
+    let mut service = Service::new(&config, &parts, Arc::new(chain), arrived)?;
+    let mut core_task = tokio::spawn(async move {
+        let outcome = core.run().await;
+        (core, outcome)
+    });
+    let started = tokio::select! {
+        outcome = service.start(&config) => outcome,
+        failed = &mut core_task => return Err(core_ended(failed)),
+    };
+    if let Err(error) = started {
+        service.end(Duration::ZERO).await;
+        close(core_task).await?;
+        return Err(error);
+    }
+    service.say_ready(&directory)?;
+    tokio::select! {
+        outcome = signalled() => outcome?,
+        failed = &mut core_task => return Err(core_ended(failed)),
+    }
+    tracing::info!("stopping");
+    let grace = Duration::from_secs(config.limits.grace_seconds.into());
+    tokio::select! {
+        () = service.end(grace) => {}
+        outcome = signalled() => {
+            outcome?;
+            tracing::warn!("stopping at once");
+            std::process::exit(0);
+        }
+    }
+    close(core_task).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The core with what it recovered, and the parts that others need.
+async fn recover(config: &Config, arrived: Arc<Notify>) -> anyhow::Result<(Core, Parts)> {
+    let core_notify = Arc::new(Notify::new());
+    let (announcer, durable) = crate::core::durable(Arc::clone(&core_notify));
+    let options = OpenOptions {
+        segment_bytes: config.store.segment_bytes,
+        ..OpenOptions::new(config.store.directory.clone(), announcer)
+    };
+    let (mut journal, recovered): (Journal, Recovered) =
+        tokio::task::spawn_blocking(move || Journal::open(options))
+            .await
+            .context("the store did not open")??;
+    let now = clock::now();
+    let mut batch: Batch = journal.begin();
+    let identity = Identity::recover(&recovered, config.queue_manager.name, now, &mut batch)?;
+    let queue_manager = qmgr::QueueManager::new(
+        qmgr::Settings {
+            dev_objects: config.queue_manager.dev_objects,
+            hash_key: identity.hash_key,
+            ..qmgr::Settings::new(config.queue_manager.name, identity.qmgr_id, config.gateway.name)
+        },
+        &recovered,
+        qmgr::Now { wall_ms: now.wall_ms, instant: now.instant },
+        &mut batch,
+    )?;
+    let area = device::area(config, &identity, &recovered, now, &mut batch)?;
+    drop(recovered);
+    let position = journal.submit(batch);
+    let mut core = Core::new(Box::new(journal), queue_manager, area, durable.clone(), core_notify, arrived);
+    core.watch(config.transmission_queue());
+    let parts = core.parts(identity);
+    // Nothing is served before what the start itself wrote is on disk (STORE.md 3.3).
+    if durable.clone().wait(Some(position)).await.is_err() {
+        let why = durable.failure().map_or_else(String::new, |error| error.to_string());
+        anyhow::bail!("the store cannot be written: {why}");
+    }
+    Ok((core, parts))
+}
+
+/// The tasks around the core.
+struct Service {
+    core: CoreHandle,
+    mq: Arc<MqServer>,
+    devices: Arc<DeviceServer>,
+    mq_listener: Option<TcpListener>,
+    device_listener: Option<TcpListener>,
+    admin_listener: Option<TcpListener>,
+    listeners: Listeners,
+    backend: Arc<Backend>,
+    source: Option<LocalSource>,
+    chain: Arc<Chain>,
+    /// Stops accepting and the listener on the transmission queue.
+    intake: CancellationToken,
+    /// Ends connections, those with a call in flight too.
+    connections: CancellationToken,
+    /// Ends the administration, last.
+    last: CancellationToken,
+    tracker: TaskTracker,
+    limits: crate::config::Limits,
+    names: (String, String),
+}
+
+impl Service {
+    fn new(config: &Config, parts: &Parts, chain: Arc<Chain>, arrived: Arc<Notify>) -> anyhow::Result<Self> {
+        let core = parts.handle.connection();
+        let mq_listener = net::listen("mq", config.queue_manager.listen)?;
+        let device_listener = net::listen("devices", config.devices.listen)?;
+        let admin_listener = net::listen("admin", config.admin.listen)?;
+        let listeners = Listeners {
+            mq: address(&mq_listener)?,
+            devices: address(&device_listener)?,
+            admin: address(&admin_listener)?,
+        };
+        let bodies = Bodies::new(usize::try_from(config.limits.in_flight_bytes_max).unwrap_or(usize::MAX));
+        let (intake, connections) = (CancellationToken::new(), CancellationToken::new());
+        let write_stall = Duration::from_secs(config.limits.write_stall_seconds_max.into());
+        let handshake = Duration::from_secs(config.limits.handshake_seconds_max.into());
+        let mq = Arc::new(MqServer {
+            core: core.connection(),
+            config: Arc::new(mq_channel::ServerConfig {
+                handshake_timeout: handshake,
+                ..mq_channel::ServerConfig::new(config.queue_manager.name, parts.identity.qmgr_id)
+            }),
+            bodies: bodies.clone(),
+            quiesce: intake.clone(),
+            stop: connections.clone(),
+            count: Arc::new(ConnectionCount::default()),
+            write_stall,
+        });
+        let devices = Arc::new(DeviceServer {
+            core: core.connection(),
+            limits: device::limits(config),
+            handshake_timeout: handshake,
+            separator: config.gateway.separator.char(),
+            bodies: bodies.clone(),
+            chain: Arc::clone(&chain),
+            gateway: config.gateway.name,
+            q_mgr: config.queue_manager.name,
+            quiesce: intake.clone(),
+            stop: connections.clone(),
+            count: Arc::new(ConnectionCount::default()),
+            write_stall,
+        });
+        let source_state = Arc::new(SourceState::new(&config.transmission_queue()));
+        let source = LocalSource {
+            core: core.connection(),
+            queue: config.transmission_queue(),
+            q_mgr: config.queue_manager.name,
+            chain: Arc::clone(&chain),
+            bodies,
+            limits: BatchLimits {
+                messages_max: config.gateway.batch_messages_max as usize,
+                bytes_max: usize::try_from(config.gateway.batch_bytes_max).unwrap_or(usize::MAX),
+            },
+            arrived,
+            stop: intake.clone(),
+            state: Arc::clone(&source_state),
+        };
+        let backend = Arc::new(Backend {
+            core: core.connection(),
+            ready: AtomicBool::new(false),
+            listeners: listeners.clone(),
+            mq: Arc::clone(&mq.count),
+            devices: Arc::clone(&devices.count),
+            source: source_state,
+            chain: Arc::clone(&chain),
+            directory: config.store.directory.display().to_string(),
+            gateway: config.gateway.name.to_string(),
+            started: clock::now().instant,
+        });
+        Ok(Self {
+            core,
+            mq,
+            devices,
+            mq_listener: Some(mq_listener),
+            device_listener: Some(device_listener),
+            admin_listener: Some(admin_listener),
+            listeners,
+            backend,
+            source: Some(source),
+            chain,
+            intake,
+            connections,
+            last: CancellationToken::new(),
+            tracker: TaskTracker::new(),
+            limits: config.limits.clone(),
+            names: (config.queue_manager.name.to_string(), config.gateway.name.to_string()),
+        })
+    }
+
+    /// Scripts first, then everything that may be reached from outside.
+    async fn start(&mut self, config: &Config) -> anyhow::Result<()> {
+        scripts::apply(&self.core, &config.queue_manager.mqsc, config.queue_manager.mqsc_continue).await?;
+        let directory = &config.store.directory;
+        let token = admin::ensure_token(directory)?;
+        admin::write_endpoints(directory, &self.listeners)?;
+        if let Some(source) = self.source.take() {
+            self.tracker.spawn(source::run(source));
+        }
+        if let Some(listener) = self.mq_listener.take() {
+            let (mq, slots) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
+            let serve = move |accepted| mq::serve(Arc::clone(&mq), accepted);
+            self.tracker.spawn(net::accept(
+                listener,
+                slots,
+                self.tracker.clone(),
+                self.intake.clone(),
+                serve,
+            ));
+        }
+        if let Some(listener) = self.device_listener.take() {
+            let (devices, slots) = (Arc::clone(&self.devices), slots(self.limits.device_connections_max));
+            let serve = move |accepted| device::serve(Arc::clone(&devices), accepted);
+            self.tracker.spawn(net::accept(
+                listener,
+                slots,
+                self.tracker.clone(),
+                self.intake.clone(),
+                serve,
+            ));
+        }
+        if let Some(listener) = self.admin_listener.take() {
+            let backend: Arc<dyn AdminBackend> = Arc::<Backend>::clone(&self.backend);
+            let bounds = AdminBounds {
+                connections_max: config.admin.connections_max as usize,
+                request_time_max: Duration::from_secs(config.admin.request_seconds_max.into()),
+            };
+            let last = self.last.clone();
+            self.tracker.spawn(async move {
+                if let Err(error) = admin::serve_bounded(listener, token, backend, bounds, last).await {
+                    tracing::error!(%error, "the admin listener ended");
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The line that scripts wait for (INTERFACE.md 3).
+    fn say_ready(&self, directory: &Path) -> anyhow::Result<()> {
+        self.backend.ready.store(true, Ordering::Release);
+        let Listeners { mq, devices, admin } = &self.listeners;
+        let (queue_manager, gateway) = &self.names;
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
+            "ready queue-manager={queue_manager} gateway={gateway} mq={mq} devices={devices} admin={admin} data={}",
+            directory.display()
+        )?;
+        out.flush()?;
+        tracing::info!(queue_manager, gateway, mq, devices, admin, "ready");
+        Ok(())
+    }
+
+    /// Ends in order: no new connections, what is in flight until the grace is over, then all others.
+    async fn end(self, grace: Duration) {
+        self.backend.ready.store(false, Ordering::Release);
+        self.intake.cancel();
+        let _ = self.core.send(Lane::Control, Command::Quiesce).await;
+        self.tracker.close();
+        // The administration stays for a stop that takes long; it is not waited for.
+        let quiet = async {
+            while self.mq.count.now() > 0 || self.devices.count.now() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(grace, quiet).await.is_err() && grace > Duration::ZERO {
+            tracing::warn!(
+                mq = self.mq.count.now(),
+                devices = self.devices.count.now(),
+                "connections are cut: the grace period is over"
+            );
+        }
+        self.connections.cancel();
+        self.last.cancel();
+        if tokio::time::timeout(Duration::from_secs(5), self.tracker.wait()).await.is_err() {
+            tracing::warn!(tasks = self.tracker.len(), "tasks did not end in time");
+        }
+        let Self { core, mq, devices, backend, source, chain, .. } = self;
+        drop((mq, devices, backend, source));
+        if let Some(chain) = Arc::into_inner(chain) {
+            chain.term().await;
+        }
+        let _ = core.send(Lane::Control, Command::Stop).await;
+    }
+}
+
+/// Waits for the core's last step, and closes the store.
+async fn close(core_task: JoinHandle<(Core, anyhow::Result<()>)>) -> anyhow::Result<()> {
+    let (core, outcome) = core_task.await.context("the core ended unexpectedly")?;
+    outcome?;
+    tokio::task::spawn_blocking(move || core.close()).await.context("the store did not close")??;
+    Ok(())
+}
+
+fn core_ended(ended: Result<(Core, anyhow::Result<()>), tokio::task::JoinError>) -> anyhow::Error {
+    match ended {
+        Ok((_, Err(error))) => error,
+        Ok((_, Ok(()))) => anyhow::anyhow!("the core ended unexpectedly"),
+        Err(panicked) => anyhow::anyhow!("the core ended unexpectedly: {panicked}"),
+    }
+}
+
+/// Returns at SIGTERM or SIGINT.
+async fn signalled() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+fn slots(connections_max: u32) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(connections_max as usize))
+}
+
+fn address(listener: &TcpListener) -> anyhow::Result<String> {
+    let address: SocketAddr = listener.local_addr().context("a listener has no address")?;
+    Ok(address.to_string())
+}
+
+/// What the admin listener asks.
+struct Backend {
+    core: CoreHandle,
+    ready: AtomicBool,
+    listeners: Listeners,
+    mq: Arc<ConnectionCount>,
+    devices: Arc<ConnectionCount>,
+    source: Arc<SourceState>,
+    chain: Arc<Chain>,
+    directory: String,
+    gateway: String,
+    started: std::time::Instant,
+}
+
+#[async_trait]
+impl AdminBackend for Backend {
+    fn ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    async fn status(&self) -> StatusReport {
+        let core =
+            self.core.ask(Lane::Control, |answer| Command::Status { answer }).await.unwrap_or_default();
+        let mut report = StatusReport {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            uptime_s: clock::now().instant.duration_since(self.started).as_secs(),
+            listeners: self.listeners.clone(),
+            mq_connections: self.mq.now(),
+            mq_connections_total: self.mq.total(),
+            device_connections: self.devices.now(),
+            device_connections_total: self.devices.total(),
+            sources: vec![self.source.report()],
+            exits: source::exit_reports(&self.chain),
+            ..core
+        };
+        report.gateway.clone_from(&self.gateway);
+        report.store.directory.clone_from(&self.directory);
+        for source in &report.sources {
+            if let Some(reason) = &source.reason {
+                report.problems.push(format!("listener on {}: {}: {reason}", source.queue, source.state));
+            }
+        }
+        report
+    }
+
+    async fn devices(&self) -> Vec<DeviceReport> {
+        self.core.ask(Lane::Control, |answer| Command::Devices { answer }).await.unwrap_or_default()
+    }
+
+    async fn device(&self, name: &str) -> Option<DeviceReport> {
+        let device = mqe::DeviceName::new(name).ok()?;
+        self.core.ask(Lane::Control, |answer| Command::DeviceReport { device, answer }).await.ok().flatten()
+    }
+}
