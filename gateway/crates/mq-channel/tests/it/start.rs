@@ -327,8 +327,8 @@ fn what_is_shown_of_the_machines_has_no_passwords() {
         }
         while let Some(bytes) = pair.server.poll_output() {
             pair.client.handle_bytes(pair.time, &bytes).unwrap();
-            shown += &format!("{:?} {:?}", pair.client, pair.server);
         }
+        shown += &format!("{:?} {:?}", pair.client, pair.server);
     }
     assert!(shown.contains("Calling"), "it came to MQCONN");
     assert!(!shown.contains("passw0rd"));
