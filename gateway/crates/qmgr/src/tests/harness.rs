@@ -96,7 +96,7 @@ impl Qm {
         self.now.wall_ms += ms;
         self.now.instant += Duration::from_millis(ms);
         while self.qm.poll_timeout().is_some_and(|at| at <= self.now.instant) {
-            self.turn(|qm, now, batch, out| qm.handle_timeout(now, batch, out));
+            self.turn(QueueManager::handle_timeout);
         }
     }
 

@@ -203,10 +203,10 @@ fn options(sync: bool) -> GetOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_doubled_or_out_of_order(steps in prop::collection::vec(step(), 1..120)) {
+    fn nothing_is_lost_doubled_or_out_of_order(steps in prop::collection::vec(step(), 1..80)) {
         let mut qm = Qm::new();
         qm.script("DEFINE QLOCAL(Q) MAXDEPTH(1000)");
         let mut run = Run { qm: Some(qm), model: Model::default(), conns: vec![(ConnId(0), 0); CONNECTIONS] };
