@@ -27,8 +27,10 @@ impl Service {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (sender, receiver) = mpsc::channel();
         let mut out = BufReader::new(child.stdout.take().unwrap());
+        // From here on it is killed if it does not get ready.
+        let mut service = Self { child, mq: String::new() };
+        let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = out.read_line(&mut line).map(|_| line);
@@ -39,7 +41,8 @@ impl Service {
         let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name));
         assert!(line.starts_with("ready queue-manager=QM1 gateway=GATE1 mq="), "{line:?}");
         let (host, port) = word("mq=").unwrap().rsplit_once(':').unwrap();
-        Self { child, mq: format!("DEV.APP.SVRCONN/TCP/{host}({port})") }
+        service.mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
+        service
     }
 
     /// A tool with that input.
