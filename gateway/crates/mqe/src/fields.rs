@@ -194,9 +194,10 @@ impl Fields {
     pub(crate) fn int(&self, name: &str) -> Option<i32> {
         match self.0.get(name) {
             Some(Value::Int(value)) => Some(*value),
-            // mqe.md 4.5: some say byte, some say integer; accept both.
+            // mqe.md 4.5: some say byte, some say integer; accept any that fits.
             Some(Value::Byte(value)) => Some(i32::from(*value)),
             Some(Value::Short(value)) => Some(i32::from(*value)),
+            Some(Value::Long(value)) => i32::try_from(*value).ok(),
             _ => None,
         }
     }

@@ -7,4 +7,5 @@ mod general;
 mod ledger;
 mod pair;
 mod random;
+mod time;
 mod to_device;

@@ -157,3 +157,42 @@ impl SubQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u64) -> Entry {
+        Entry::new(Id::from_u64(number), Place::default(), 10, 0, true)
+    }
+
+    /// DESIGN.md 9: at most 40 bytes a stored message, what a deque keeps in reserve included.
+    #[test]
+    fn an_entry_is_small() {
+        assert_eq!(size_of::<Entry>(), 32);
+        let mut queue = SubQueue::default();
+        (0..10_000).for_each(|number| queue.insert(0, entry(number)));
+        assert!(queue.0[0].entries.capacity() * size_of::<Entry>() <= 40 * 10_000);
+    }
+
+    #[test]
+    fn priority_then_order() {
+        let mut queue = SubQueue::default();
+        for (priority, number) in [(0, 5), (9, 6), (0, 3), (4, 7), (0, 4)] {
+            queue.insert(priority, entry(number));
+        }
+        assert_eq!(queue.find(Id::from_u64(7)).map(|(priority, _)| priority), Some(4));
+        assert!(queue.remove(Id::from_u64(4)).is_some());
+        assert!(queue.remove(Id::from_u64(4)).is_none());
+        let order = std::iter::from_fn(|| queue.pop_first()).map(|(_, entry)| entry.id.as_u64());
+        assert_eq!(order.collect::<Vec<_>>(), [6, 7, 3, 5]);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn deliveries_stop_at_fifteen() {
+        let mut entry = entry(1);
+        (0..20).for_each(|_| entry.delivered());
+        assert_eq!((entry.deliveries(), entry.length(), entry.persistent()), (15, 10, true));
+    }
+}

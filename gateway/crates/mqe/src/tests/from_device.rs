@@ -168,10 +168,12 @@ fn row_the_device_keeps_to_the_credit() {
     assert_eq!(pair.in_exits.len(), 2, "no sequence at or above the lowest unanswered one + credit");
     pair.puts = Puts::Take;
     pair.out_of_exits();
+    pair.puts = Puts::Hold;
     pair.sync_all();
     pair.carry_down(conn, 10_000);
     pair.carry_up(conn, 10_000);
     assert_eq!(pair.in_exits.len(), 1, "the device's disk does not have the answer yet");
+    pair.puts = Puts::Take;
     pair.settle();
     assert_eq!(pair.in_mq(), [1, 2, 3, 4, 5]);
 }

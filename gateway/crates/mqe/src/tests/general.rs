@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::pair::{IDENTITY, Pair, message, name};
+use super::pair::{Decide, IDENTITY, Pair, message, name};
 use crate::area::{Accepted, Counter, OnboardError, Onboarding, Undelivered};
 use crate::frame::{ErrorCode, Frame};
 use crate::{Incarnation, RequestId, StoreIdentity};
@@ -46,6 +46,46 @@ fn row_already_gone_waits_for_its_position() {
     assert_eq!(pair.have(0), [1, 2]);
     assert_eq!(pair.view().counters.get(Counter::Delivered), 2);
     assert_eq!(pair.ledger.check(&[], true), []);
+}
+
+/// Row "an answer leaves when what it says is durable", for every request that changes something.
+#[test]
+fn row_an_answer_leaves_when_what_it_says_is_durable() {
+    let mut pair = Pair::new();
+    let (first, second) = (pair.give(1, 0), pair.give(2, 0));
+    let conn = pair.connect(0);
+    pair.devices[0].decide = Decide::Hold;
+    for _ in 0..4 {
+        pair.sync_all();
+        pair.carry_up(conn, 1000);
+        pair.sync_all();
+        pair.carry_down(conn, 1000);
+        while pair.device_sync(0) {}
+    }
+    assert_eq!(pair.view().in_doubt, 2);
+    let mut check = |what: &str, request: &dyn Fn(&mut Pair)| {
+        assert!(pair.links[&conn].down.is_empty());
+        request(&mut pair);
+        assert!(pair.links[&conn].down.is_empty(), "{what} was answered before it was durable");
+        pair.sync_all();
+        assert!(!pair.links[&conn].down.is_empty(), "{what} was not answered");
+        pair.links.get_mut(&conn).unwrap().down.clear();
+    };
+    check("CONFIRM", &|pair| {
+        pair.turn(|area, now, batch, out| area.confirm(now, conn, RequestId(9), &[first], batch, out));
+    });
+    check("REJECT", &|pair| {
+        let reason = mq_wire::Reason::UNKNOWN_OBJECT_NAME;
+        pair.turn(|area, _, batch, out| area.reject(conn, RequestId(9), second, reason, batch, out));
+        pair.finish_letter();
+    });
+    check("a refused put", &|pair| {
+        let (sequence, reason) = (crate::Sequence(1), mq_wire::Reason::NOT_AUTHORIZED);
+        pair.turn(|area, _, batch, out| {
+            area.put_arrived(conn, RequestId(9), sequence, out);
+            area.put_refused(conn, RequestId(9), sequence, reason, batch, out);
+        });
+    });
 }
 
 /// Row "frames leave in the order in which the core made them": a message that is sent again stands before the answer

@@ -36,6 +36,8 @@ struct Run {
     faults: Faults,
     next: u32,
     next_put: u32,
+    /// A disk that is slow in this run: one in so many syncs comes about.
+    lazy: u64,
     mortal: BTreeSet<u32>,
 }
 
@@ -46,7 +48,9 @@ impl Run {
             settings.limits.put_credit = 3;
         });
         pair.connect(0);
-        Self { pair, dice: Dice(seed), faults, next: 1, next_put: 1, mortal: BTreeSet::new() }
+        let mut dice = Dice(seed);
+        let lazy = 1 + dice.roll(4);
+        Self { pair, dice, faults, next: 1, next_put: 1, lazy, mortal: BTreeSet::new() }
     }
 
     fn message(&mut self) -> DeviceMessage {
@@ -90,7 +94,13 @@ impl Run {
                     self.pair.carry_down(conn, bytes);
                 }
             }
-            58..70 => drop(self.pair.sync()),
+            58..70 => {
+                if self.dice.roll(self.lazy) == 0 {
+                    // All that waits goes in one group, or the oldest alone.
+                    let all = self.dice.roll(2) == 0;
+                    while self.pair.sync() && all {}
+                }
+            }
             70..84 => drop(self.pair.device_sync(0)),
             84..87 => {
                 self.pair.pass(Duration::from_millis(self.dice.roll(40_000)));

@@ -363,6 +363,11 @@ fn row_tombstone_after_force() {
     assert_eq!(view.counters.get(Counter::Late), 1, "what the device says of it is not lost");
     assert_eq!((view.tombstones, view.counters.get(Counter::Forced)), (0, 1));
     assert_eq!(view.counters.get(Counter::Delivered), 0);
+    pair.crash_gateway();
+    assert_eq!(pair.view().tombstones, 0, "settled for good");
+    pair.connect(0);
+    pair.settle();
+    assert_eq!(pair.view().counters.get(Counter::Late), 1, "and counted once");
 }
 
 #[test]
@@ -494,6 +499,31 @@ fn row_resume_settles_all_in_one_unit() {
     pair.settle();
     assert_eq!(pair.have(0), [1, 2, 3, 4]);
     assert_eq!(pair.ledger.check(&[], true), []);
+}
+
+#[test]
+fn row_resume_clears_the_mark() {
+    let mut pair = Pair::with(|settings| settings.limits.window_messages_max = 1);
+    let (one, two) = (mortal(&pair, 1, 0), mortal(&pair, 2, 9));
+    pair.offer(name(0), &one).unwrap();
+    pair.sync_all();
+    let conn = until_get(&mut pair);
+    pair.sync_all();
+    pair.gateway_sees_end(conn);
+    // The device never got it and says so; then another is handed out instead.
+    pair.offer(name(0), &two).unwrap();
+    pair.sync_all();
+    until_get(&mut pair);
+    pair.sync_all();
+    pair.crash_gateway();
+    let two = pair.ledger.uid(2).unwrap();
+    assert_eq!(pair.in_doubt().into_iter().collect::<Vec<_>>(), [two]);
+    sweep(&mut pair);
+    assert_eq!(
+        pair.view().counters.get(Counter::Expired),
+        1,
+        "the first is not kept from expiry for nothing"
+    );
 }
 
 #[test]
