@@ -23,7 +23,7 @@ pub(crate) use command::{
     Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
     ToDevice, ToMq,
 };
-pub(crate) use durable::durable;
+pub(crate) use durable::{Announcer, durable};
 pub(crate) use handle::{ConnectionCount, CoreHandle};
 pub(crate) use lanes::{Lane, Stopped};
 pub(crate) use turn::{Core, Parts};

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Context;
 use async_trait::async_trait;
 use mqe_exits::{Chain, Registry};
-use store::{Batch, Journal, OpenOptions, Recovered, Store};
+use store::{Batch, Journal, OpenOptions, Recovered, Store, Watch};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use crate::admin::{self, AdminBackend, AdminBounds};
 use crate::clock;
 use crate::config::Config;
-use crate::core::{Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts};
+use crate::core::{Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts};
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
@@ -80,12 +80,14 @@ async fn recover(config: &Config, arrived: Arc<Notify>) -> anyhow::Result<(Core,
     let (announcer, durable) = crate::core::durable(Arc::clone(&core_notify));
     let options = OpenOptions {
         segment_bytes: config.store.segment_bytes,
-        ..OpenOptions::new(config.store.directory.clone(), announcer)
+        ..OpenOptions::new(config.store.directory.clone(), Arc::<Announcer>::clone(&announcer))
     };
     let (mut journal, recovered): (Journal, Recovered) =
         tokio::task::spawn_blocking(move || Journal::open(options))
             .await
             .context("the store did not open")??;
+    // The committer tells only of what comes: a start that has nothing to write would wait for ever.
+    announcer.durable(journal.durable());
     let now = clock::now();
     let mut batch: Batch = journal.begin();
     let identity = Identity::recover(&recovered, config.queue_manager.name, now, &mut batch)?;
