@@ -1,4 +1,20 @@
 //! End-to-end, crash, interoperability and tidy tests; benches that need several parts. The library holds what the
 //! tests share; what is tested is in `tests/`.
+//!
+//! By default the tests are short enough for `cargo test --workspace`; with `MQE_TESTS=full` they run the numbers that
+//! a release is judged by. `MQE_SEED=N` repeats a run that printed `seed N`.
 
+// What tests share fails as loudly as they do themselves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]
+
+pub mod device;
+pub mod java;
+pub mod mq;
+pub mod pcap;
+pub mod process;
+pub mod relay;
+pub mod seed;
+pub mod service;
 pub mod tidy;
+pub mod tools;
+pub mod wait;

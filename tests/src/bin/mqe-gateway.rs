@@ -1,0 +1,7 @@
+//! The `mqe-gateway` program as the tests start it: cargo builds no programs of other packages for a test.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mqe_gateway::Gateway::builder().run_from_args()
+}

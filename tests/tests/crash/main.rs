@@ -1,0 +1,14 @@
+//! `kill -9` at random moments, again and again, and a ledger that must be exact afterwards. Short by default; the
+//! numbers of a release with `MQE_TESTS=full`.
+
+// Helpers of tests fail as loudly as the tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
+
+mod devices;
+mod fleet;
+mod mq;
+
+/// The gateway under test.
+const GATEWAY: &str = env!("CARGO_BIN_EXE_mqe-gateway-under-test");
+/// The device simulator under test.
+const DEVICE_SIM: &str = env!("CARGO_BIN_EXE_device-sim-under-test");

@@ -1,0 +1,18 @@
+//! The product as its users have it: processes, real sockets, a data directory. One program for all of these tests, as
+//! each one links the whole gateway.
+
+// Helpers of tests fail as loudly as the tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
+
+mod bad_input;
+mod dead_letters;
+mod defaults;
+mod graceful_stop;
+mod interop;
+mod mqsc_scripts;
+mod start_errors;
+
+/// The gateway under test.
+const GATEWAY: &str = env!("CARGO_BIN_EXE_mqe-gateway-under-test");
+/// The device simulator under test.
+const DEVICE_SIM: &str = env!("CARGO_BIN_EXE_device-sim-under-test");
