@@ -300,61 +300,77 @@ impl QueueManager {
         }
     }
 
-    /// Puts a message where it can be had, and gives it to those who wait for it. `position` is what made it real,
-    /// none if that need not be waited for.
+    /// Puts messages where they can be had, then gives them to those who wait for them, in the order of the queue.
+    /// `position` is what made them real, none if that need not be waited for.
     pub(crate) fn make_visible(
         &mut self,
         now: Now,
-        held: Held,
+        puts: Vec<Held>,
         position: Option<Position>,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) {
-        let Held { queue, key, mut entry } = held;
-        let Some(local) = self.directory.local_mut(queue) else { return };
-        local.uncommitted_puts = local.uncommitted_puts.saturating_sub(1);
-        if let Some(position) = position {
-            local.changed = position;
-            entry.batch = u32::try_from(position.batch).unwrap_or(Entry::LATE);
+        let mut placed = Vec::with_capacity(puts.len());
+        for Held { queue, key, mut entry } in puts {
+            let Some(local) = self.directory.local_mut(queue) else { continue };
+            local.uncommitted_puts = local.uncommitted_puts.saturating_sub(1);
+            if let Some(position) = position {
+                local.changed = position;
+                entry.batch = u32::try_from(position.batch).unwrap_or(Entry::LATE);
+            }
+            placed.extend(self.place(now, Held { queue, key, entry }));
         }
-        self.put_in_place(now, queue, key, entry, batch, out);
+        self.offer(now, placed, batch, out);
     }
 
-    /// Puts a message to its place on the queue, and gives it to those who wait for it.
-    pub(crate) fn put_in_place(
-        &mut self,
-        now: Now,
-        queue: u64,
-        key: Key,
-        entry: Entry,
-        batch: &mut Batch,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(object) = self.directory.get_mut(queue) else { return };
+    /// Puts a message to its place on the queue. Says where, if it is there to be had.
+    pub(crate) fn place(&mut self, now: Now, held: Held) -> Option<(u64, Key)> {
+        let Held { queue, key, entry } = held;
+        let object = self.directory.get_mut(queue)?;
         // The order of the queue may have been altered meanwhile.
         let key = object.key(entry.priority, key.order);
-        let Some(local) = object.local.as_deref_mut() else { return };
+        let local = object.local.as_deref_mut()?;
         local.index.insert(key, entry);
         if entry.is_expired(now.wall_ms) {
             self.expired.take(queue, local, &[key]);
-            return;
+            return None;
         }
         if entry.expiry_ms != 0 && self.sweep_at.is_none() {
             self.sweep_at = Some(now.instant + self.sweep_interval());
         }
-        let Some(local) = self.directory.local(queue) else { return };
-        if !local.waiting.is_empty() {
-            for turn in local.waiting.browsers(key, &entry) {
-                self.wake(now, queue, turn, None, batch, out);
-            }
-            let mut after = None;
-            while let Some(turn) = self.next_taker(queue, key, after) {
-                self.wake(now, queue, turn, Some(key), batch, out);
-                after = Some(turn);
+        Some((queue, key))
+    }
+
+    /// Gives messages that have come to those who wait for them.
+    pub(crate) fn offer(
+        &mut self,
+        now: Now,
+        mut placed: Vec<(u64, Key)>,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        placed.sort_unstable();
+        for (queue, key) in placed {
+            self.offer_one(now, queue, key, batch, out);
+            let local = self.directory.local(queue);
+            if local.is_some_and(|local| local.watched && local.index.get(key).is_some()) {
+                self.arrived.insert(queue);
             }
         }
-        if self.directory.local(queue).is_some_and(|local| local.watched && local.index.get(key).is_some()) {
-            self.arrived.insert(queue);
+    }
+
+    fn offer_one(&mut self, now: Now, queue: u64, key: Key, batch: &mut Batch, out: &mut Vec<Effect>) {
+        let Some(local) = self.directory.local(queue).filter(|local| !local.waiting.is_empty()) else {
+            return;
+        };
+        let Some(entry) = local.index.get(key) else { return };
+        for turn in local.waiting.browsers(key, entry) {
+            self.wake(now, queue, turn, None, batch, out);
+        }
+        let mut after = None;
+        while let Some(turn) = self.next_taker(queue, key, after) {
+            self.wake(now, queue, turn, Some(key), batch, out);
+            after = Some(turn);
         }
     }
 

@@ -63,11 +63,12 @@ impl QueueManager {
         let Some(at) = connection.unit.gets.iter().rposition(|held| held.entry.id == id) else {
             return false;
         };
-        let Held { queue, key, entry } = connection.unit.gets.remove(at);
-        if let Some(local) = self.directory.local_mut(queue) {
+        let held = connection.unit.gets.remove(at);
+        if let Some(local) = self.directory.local_mut(held.queue) {
             local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
         }
-        self.put_in_place(now, queue, key, entry, batch, out);
+        let placed = self.place(now, held).into_iter().collect();
+        self.offer(now, placed, batch, out);
         true
     }
 
@@ -122,6 +123,7 @@ impl QueueManager {
         if let Some(local) = self.directory.local_mut(queue) {
             local.changed = batch.position();
         }
-        self.put_in_place(now, queue, key, entry, batch, out);
+        let placed = self.place(now, Held { queue, key, entry }).into_iter().collect();
+        self.offer(now, placed, batch, out);
     }
 }

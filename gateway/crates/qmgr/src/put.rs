@@ -170,7 +170,7 @@ impl QueueManager {
             }
         } else {
             let position = persistent.then(|| batch.position());
-            self.make_visible(now, accepted.held, position, batch, out);
+            self.make_visible(now, vec![accepted.held], position, batch, out);
         }
         pmo.known_dest_count = i32::from(!route.remote);
         pmo.unknown_dest_count = i32::from(route.remote);

@@ -5,6 +5,7 @@ mod browsing;
 mod commands;
 mod dynamic;
 mod harness;
+mod ledger;
 mod messages;
 mod model;
 mod owner;

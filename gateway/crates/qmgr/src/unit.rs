@@ -66,9 +66,7 @@ impl QueueManager {
                 local.changed = position;
             }
         }
-        for held in unit.puts {
-            self.make_visible(now, held, Some(position), batch, out);
-        }
+        self.make_visible(now, unit.puts, Some(position), batch, out);
     }
 
     /// What a unit put never was.
@@ -104,8 +102,7 @@ impl QueueManager {
             back.push(held);
         }
         batch.commit(commit);
-        for Held { queue, key, entry } in back {
-            self.put_in_place(now, queue, key, entry, batch, out);
-        }
+        let placed = back.into_iter().filter_map(|held| self.place(now, held)).collect();
+        self.offer(now, placed, batch, out);
     }
 }

@@ -356,6 +356,9 @@ fn the_sweep_finds_the_expired_in_bounded_steps() {
     let (mut qm, conn, handle) = with_queue("MAXDEPTH(100000)");
     qm.script("DEFINE QLOCAL(OTHER)");
     let other = qm.open_all(conn, "OTHER");
+    qm.put_md(conn, handle, Mqmd { expiry: 100, ..Mqmd::default() }, PutOptions::empty(), "x");
+    assert!(qm.qm.poll_timeout().is_some());
+    qm.next(conn, handle).unwrap();
     qm.pass(5_000);
     assert_eq!(qm.qm.poll_timeout(), None, "nothing can expire");
     for number in 0..3_500 {

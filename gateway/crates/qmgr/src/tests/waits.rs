@@ -50,6 +50,32 @@ fn those_who_wait_are_served_in_turn() {
     }
 }
 
+/// A unit of work comes as a whole: who waits gets what stands first in it, not what was put first.
+#[test]
+fn a_unit_is_given_in_the_order_of_the_queue() {
+    let (mut qm, conn) = start(&["Q"]);
+    let handle = qm.open_all(conn, "Q");
+    let other = qm.connect();
+    let its = qm.open_all(other, "Q");
+    let calls: Vec<_> = (0..2).map(|_| wait(&mut qm, other, its, GetOptions::SYNCPOINT, -1)).collect();
+    for (priority, body) in [(1, "low"), (1, "second"), (5, "high")] {
+        let md = Mqmd { priority, ..persistent() };
+        qm.put_md(conn, handle, md, PutOptions::SYNCPOINT, body);
+    }
+    qm.commit(conn);
+    let given: Vec<_> = calls.into_iter().map(|call| text(&qm.taken(call).unwrap().body)).collect();
+    assert_eq!(given, ["high", "low"]);
+    // So does a back-out.
+    let third = qm.connect();
+    let handle = qm.open_all(third, "Q");
+    let again = wait(&mut qm, third, handle, GetOptions::empty(), 0);
+    assert_eq!(text(&qm.taken(again).unwrap().body), "second");
+    let calls: Vec<_> = (0..2).map(|_| wait(&mut qm, third, handle, GetOptions::empty(), -1)).collect();
+    qm.back(other);
+    let given: Vec<_> = calls.into_iter().map(|call| text(&qm.taken(call).unwrap().body)).collect();
+    assert_eq!(given, ["high", "low"]);
+}
+
 #[test]
 fn only_who_is_meant_is_woken() {
     let (mut qm, conn) = start(&["Q"]);
