@@ -30,12 +30,13 @@
 //! | `attributes`, `object`, `defaults` | definitions: the table of attributes, their record, the default objects |
 //! | `resolve` | name resolution (mq-objects.md 5) |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
-//! | `open`, `put`, `get`, `inquire`, `unit` | the verbs |
+//! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
 //! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
 mod clock;
 mod connection;
+mod context;
 mod defaults;
 mod define;
 mod envelope;
@@ -48,6 +49,7 @@ mod local;
 mod manager;
 mod mismatch;
 mod object;
+mod offer;
 mod open;
 mod put;
 mod queue;

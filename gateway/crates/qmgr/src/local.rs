@@ -9,9 +9,10 @@ use mqsc::ObjectKind;
 use store::{Batch, Commit, Id, Place, UnitId};
 
 use crate::connection::Unit;
+use crate::context::{Chosen, Sender};
 use crate::index::Select;
 use crate::manager::QueueManager;
-use crate::put::{Chosen, Message, Sender};
+use crate::put::Message;
 use crate::queue::{Held, bury};
 use crate::verb::{Effect, Now, Rights};
 
