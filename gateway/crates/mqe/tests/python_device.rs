@@ -1,6 +1,8 @@
 //! `PROTOCOL.md` is enough to write a device: the one in Python (`examples/device.py`) fetches and puts through a
 //! connection that is cut at the worst moment, and everything comes once.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly, its helpers too")]
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
@@ -87,7 +89,7 @@ impl Gateway {
                 effects.extend(self.turn(|area, now, batch, out| match frame {
                     Frame::Hello(hello) => area.hello(conn, request, &hello, batch, out),
                     Frame::Resume { stored, refused } => {
-                        area.resume(conn, request, &stored, &refused, batch, out)
+                        area.resume(conn, request, &stored, &refused, batch, out);
                     }
                     Frame::Get { messages, bytes, wait_ms } => {
                         area.get(now, conn, request, messages, bytes, wait_ms, batch, out);

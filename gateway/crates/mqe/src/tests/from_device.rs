@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::pair::{Pair, Puts};
-use crate::area::Counter;
-use crate::frame::{ErrorCode, PutOutcome};
+use crate::area::{AreaEffect, Counter, PutCheck};
+use crate::frame::{ErrorCode, Frame, PutOutcome};
 use crate::{ConnId, RequestId, Sequence};
 
 fn ready(pair: &mut Pair) -> ConnId {
@@ -62,6 +62,22 @@ fn row_answer_to_a_put_waits_until_it_is_durable() {
 }
 
 #[test]
+fn row_already_taken_depends_on_the_position_of_the_put() {
+    let mut pair = Pair::new();
+    let conn = ready(&mut pair);
+    put_up(&mut pair, conn, &[1]);
+    let durable = pair.disk.durable();
+    let effects = pair.turn(|area, _, _, out| {
+        let check = area.put_arrived(conn, RequestId(77), Sequence(1), out);
+        assert_eq!(check, PutCheck::Done);
+        std::mem::take(out)
+    });
+    let [AreaEffect::Frame { needs, frame, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(*frame, Frame::PutAnswer(Sequence(1), PutOutcome::Taken));
+    assert!(needs.is_some_and(|needs| needs > durable));
+}
+
+#[test]
 fn row_second_look_after_the_exits() {
     let mut pair = Pair::new();
     pair.puts = Puts::Hold;
@@ -86,7 +102,7 @@ fn row_second_look_also_on_the_same_session() {
     put_up(&mut pair, conn, &[1]);
     let (conn, _, put) = pair.in_exits.front().unwrap().clone();
     let check = pair.turn(|area, _, _, out| area.put_arrived(conn, RequestId(77), put.sequence, out));
-    assert!(matches!(check, crate::area::PutCheck::New(_)));
+    assert!(matches!(check, PutCheck::New(_)));
     pair.in_exits.push_back((conn, RequestId(77), put));
     pair.puts = Puts::Take;
     pair.settle();
@@ -147,9 +163,11 @@ fn row_busy_refuses_what_comes_later_on_the_session() {
     let conn = ready(&mut pair);
     pair.puts = Puts::Busy;
     put_up(&mut pair, conn, &[1]);
-    pair.puts = Puts::Take;
+    pair.puts = Puts::Hold;
     // The device has not read BUSY yet and sends on.
     put_up(&mut pair, conn, &[2]);
+    assert!(pair.in_exits.is_empty(), "answered at once, no exit sees it");
+    pair.puts = Puts::Take;
     pair.sync_all();
     assert_eq!(pair.in_mq(), []);
     pair.settle();

@@ -88,6 +88,37 @@ fn row_an_answer_leaves_when_what_it_says_is_durable() {
     });
 }
 
+/// The same for RESUME, whose unit ends what the device has.
+#[test]
+fn row_resumed_leaves_when_its_unit_is_durable() {
+    let mut pair = Pair::new();
+    pair.give(1, 0);
+    let conn = pair.connect(0);
+    while pair.have(0).is_empty() {
+        pair.sync_all();
+        pair.carry_up(conn, 1000);
+        pair.sync_all();
+        pair.carry_down(conn, 1000);
+        pair.device_sync(0);
+    }
+    // The confirm is lost; the device comes again as far as RESUME.
+    pair.gateway_sees_end(conn);
+    let conn = pair.connect(0);
+    pair.carry_up(conn, 1000);
+    pair.sync_all();
+    pair.carry_down(conn, 1000);
+    while pair.device_sync(0) {}
+    pair.carry_up(conn, 1000);
+    assert_eq!(pair.view().counters.get(Counter::Delivered), 1);
+    assert!(pair.links[&conn].down.is_empty(), "RESUMED waits");
+    assert_eq!(pair.devices[0].machine.state().noted.len(), 1, "and the note stays");
+    pair.crash_gateway();
+    pair.connect(0);
+    pair.settle();
+    assert_eq!(pair.have(0), [1]);
+    assert_eq!(pair.view().counters.get(Counter::Delivered), 1);
+}
+
 /// Row "frames leave in the order in which the core made them": a message that is sent again stands before the answer
 /// to its confirm, and the device ignores it.
 #[test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::pair::{Decide, Pair, message, name};
-use crate::area::{Counter, NonPersistent};
-use crate::frame::ErrorCode;
-use crate::{ConnId, Incarnation};
+use crate::area::{AreaEffect, Counter, NonPersistent};
+use crate::frame::{ErrorCode, Frame, Hello, VERSION};
+use crate::{ConnId, Incarnation, RequestId, Sequence, SessionId};
 
 /// Steps until the device's machine is ready and its first GET is at the gateway, without any more.
 fn until_get(pair: &mut Pair) -> ConnId {
@@ -19,6 +19,11 @@ fn until_get(pair: &mut Pair) -> ConnId {
     }
     pair.carry_up(conn, 1000);
     conn
+}
+
+fn hello(incarnation: Incarnation, last_session: SessionId) -> Hello {
+    let (token, product) = (bytes::Bytes::new(), String::new());
+    Hello { version: VERSION, device: name(0), incarnation, last_session, token, product }
 }
 
 fn mortal(pair: &Pair, number: u32, priority: u8) -> crate::DeviceMessage {
@@ -438,7 +443,7 @@ fn row_refusals_are_said_again_in_resume() {
 /// The dead-letter put falls into a time in which the device resumes, on either side of it.
 #[test]
 fn row_a_rejected_message_ends_once_wherever_the_crash_falls() {
-    for crash in 0..3 {
+    for crash in 0..4 {
         let mut pair = Pair::new();
         pair.give(1, 0);
         pair.devices[0].decide = Decide::Reject;
@@ -454,9 +459,16 @@ fn row_a_rejected_message_ends_once_wherever_the_crash_falls() {
                 pair.finish_letter();
                 pair.crash_gateway();
             }
-            _ => {
+            2 => {
                 // The device comes again while the letter is on its way.
                 pair.connect(0);
+            }
+            _ => {
+                // The same, and the crash comes when RESUME was answered.
+                until_get(&mut pair);
+                pair.sync_all();
+                pair.crash_gateway();
+                assert_eq!(pair.view().in_doubt, 1, "still covered by the mark");
             }
         }
         pair.settle();
@@ -524,6 +536,103 @@ fn row_resume_clears_the_mark() {
         1,
         "the first is not kept from expiry for nothing"
     );
+}
+
+#[test]
+fn row_resume_clears_the_mark_also_on_disk() {
+    let mut pair = Pair::new();
+    let message = mortal(&pair, 1, 0);
+    pair.offer(name(0), &message).unwrap();
+    pair.sync_all();
+    let old = until_get(&mut pair);
+    pair.sync_all();
+    pair.give_up(0);
+    pair.gateway_sees_end(old);
+    assert_eq!(pair.view().in_doubt, 1);
+    // The device resumes and asks for nothing.
+    let (incarnation, last_session) = {
+        let state = pair.devices[0].machine.state();
+        (state.incarnation, state.session)
+    };
+    let hello = hello(incarnation, last_session);
+    pair.turn(|area, _, batch, out| {
+        area.hello(ConnId(100), RequestId(1), &hello, batch, out);
+        area.resume(ConnId(100), RequestId(2), &[], &[], batch, out);
+    });
+    pair.sync_all();
+    pair.crash_gateway();
+    assert_eq!((pair.view().in_doubt, pair.view().waiting), (0, 1));
+    sweep(&mut pair);
+    assert_eq!(pair.view().counters.get(Counter::Expired), 1, "not kept from expiry for nothing");
+}
+
+/// Requests of the older connection that were read before it was closed, and come into the core behind the new HELLO.
+#[test]
+fn row_frames_of_an_older_session_are_refused_in_the_core_too() {
+    let mut pair = Pair::new();
+    let uid = pair.give(1, 0);
+    let old = until_get(&mut pair);
+    pair.sync_all();
+    assert_eq!(pair.view().in_doubt, 1);
+    let effects = pair.turn(|area, now, batch, out| {
+        area.hello(ConnId(100), RequestId(1), &hello(Incarnation(0), SessionId(0)), batch, out);
+        out.clear();
+        area.confirm(now, old, RequestId(50), &[uid], batch, out);
+        area.get(now, old, RequestId(51), 1, 1, 0, batch, out);
+        area.resume(old, RequestId(52), &[uid], &[], batch, out);
+        area.put_arrived(old, RequestId(53), Sequence(1), out);
+        std::mem::take(out)
+    });
+    let mut fenced = 0;
+    for effect in effects {
+        match effect {
+            AreaEffect::Frame { conn, frame: Frame::Error { code, .. }, .. } => {
+                assert_eq!((conn, code), (old, ErrorCode::FENCED));
+                fenced += 1;
+            }
+            AreaEffect::Close { conn, .. } => assert_eq!(conn, old),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(fenced, 4);
+    assert_eq!(pair.view().in_doubt, 1, "nothing ended");
+    // Nor does the late end of the older connection end the newer session.
+    pair.turn(|area, _, _, _| area.closed(old));
+    assert_eq!(pair.view().session.map(|(conn, _)| conn), Some(ConnId(100)));
+}
+
+#[test]
+fn row_a_message_that_was_not_refused_is_not_dead_lettered() {
+    let mut pair = Pair::new();
+    let uid = pair.give(1, 0);
+    until_get(&mut pair);
+    pair.sync_all();
+    let finished = pair.turn(|area, _, batch, out| {
+        let mut commit = store::Commit::default();
+        let finished = area.finish_reject(&name(0), uid, &mut commit, batch, out);
+        assert!(commit.is_empty());
+        finished
+    });
+    assert!(!finished);
+    assert_eq!(pair.view().in_doubt, 1);
+}
+
+/// What came and was not even told to the owner when the connection broke never came.
+#[test]
+fn row_device_forgets_what_it_read_and_did_not_tell() {
+    let mut pair = Pair::new();
+    pair.give(1, 0);
+    let conn = until_get(&mut pair);
+    pair.sync_all();
+    let bytes: Vec<u8> = pair.links.get_mut(&conn).unwrap().down.drain(..).collect();
+    pair.devices[0].machine.handle_bytes(pair.time, &bytes);
+    pair.give_up(0);
+    assert!(pair.devices[0].held.is_empty());
+    pair.connect(0);
+    pair.settle();
+    assert!(pair.devices[0].machine.is_ready(), "HELLO does not wait for what nobody decides");
+    assert_eq!(pair.have(0), [1]);
+    assert_eq!(pair.view().counters.get(Counter::Delivered), 1);
 }
 
 #[test]
