@@ -16,6 +16,8 @@ mod hand_over;
 mod handle;
 mod lanes;
 mod status;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub(crate) use bodies::{Bodies, HeldRecord};

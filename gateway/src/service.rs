@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use mqe_exits::{Chain, Registry};
 use store::{Batch, Journal, OpenOptions, Recovered, Store, Watch};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,8 @@ use crate::source::{self, BatchLimits, LocalSource, SourceState};
 
 /// Runs the service until a signal ends it, or the journal fails.
 pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()> {
+    // First of all, so that a stop that comes during the start is one in order too.
+    let mut signals = Signals::listen()?;
     let directory = config.store.directory.clone();
     let arrived = Arc::new(Notify::new());
     let (mut core, parts) = recover(&config, Arc::clone(&arrived)).await?;
@@ -48,6 +51,10 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     let started = tokio::select! {
         outcome = service.start(&config) => outcome,
         failed = &mut core_task => return Err(core_ended(failed)),
+        () = signals.next() => {
+            service.end(Duration::ZERO).await;
+            return close(core_task).await;
+        }
     };
     if let Err(error) = started {
         service.end(Duration::ZERO).await;
@@ -56,15 +63,14 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     }
     service.say_ready(&directory)?;
     tokio::select! {
-        outcome = signalled() => outcome?,
+        () = signals.next() => {}
         failed = &mut core_task => return Err(core_ended(failed)),
     }
     tracing::info!("stopping");
     let grace = Duration::from_secs(config.limits.grace_seconds.into());
     tokio::select! {
         () = service.end(grace) => {}
-        outcome = signalled() => {
-            outcome?;
+        () = signals.next() => {
             tracing::warn!("stopping at once");
             std::process::exit(0);
         }
@@ -338,16 +344,34 @@ fn core_ended(ended: Result<(Core, anyhow::Result<()>), tokio::task::JoinError>)
     }
 }
 
-/// Returns at SIGTERM or SIGINT.
-async fn signalled() -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM, SIGINT and SIGHUP.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?,
+            hangup: signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?,
+        })
     }
-    Ok(())
+
+    /// Returns when the service shall stop.
+    async fn next(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hangup.recv() => {
+                    tracing::warn!("SIGHUP: this version reloads nothing; restart it for a changed configuration");
+                }
+            }
+        }
+    }
 }
 
 fn slots(connections_max: u32) -> Arc<Semaphore> {

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped};
 use crate::report::{ExitReport, SourceReport};
 
-pub(crate) use address::{dead_letter, split};
+pub(crate) use address::{dead_letter, delivery, split};
 
 /// The holder of the local listener's locks.
 const HOLDER: Holder = Holder(1);
@@ -220,7 +220,7 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
     drop(held);
     for ((id, expiry_ms, original), verdict) in messages.into_iter().zip(verdicts) {
         let delivery = match verdict {
-            Verdict::Pass(message) => address::delivery(message, source.q_mgr, expiry_ms),
+            Verdict::Pass(message) => delivery(message, source.q_mgr, expiry_ms),
             Verdict::Undelivered { reason, why, .. } => {
                 tracing::warn!(%id, %reason, why, "an exit does not let the message through");
                 Delivery::DeadLetter(reason)

@@ -92,7 +92,7 @@ impl Core {
         let DevicePutBody { queue, q_mgr, message } = body;
         let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
         if let Some(other) = other {
-            return self.to_other_device(&other, message, unit, turn);
+            return self.give_to_device(&other, message, unit, turn);
         }
         let Some(md) = message.to_mq(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
@@ -111,14 +111,14 @@ impl Core {
             Ok(_) => Ok(()),
             // Not a queue manager that MQ knows: perhaps a device that has not been heard of.
             Err(Reason::UNKNOWN_REMOTE_Q_MGR) => match DeviceName::try_from(q_mgr) {
-                Ok(other) => self.to_other_device(&other, message, unit, turn),
+                Ok(other) => self.give_to_device(&other, message, unit, turn),
                 Err(_) => Err(Reason::UNKNOWN_REMOTE_Q_MGR),
             },
             Err(reason) => Err(reason),
         }
     }
 
-    fn to_other_device(
+    fn give_to_device(
         &mut self,
         other: &DeviceName,
         message: DeviceMessage,

@@ -64,6 +64,9 @@ pub(crate) struct Parts {
     pub(crate) identity: Identity,
 }
 
+/// Where the answer to a lock goes.
+type LockAnswer = oneshot::Sender<Result<Vec<LockedBody>, Reason>>;
+
 /// What one turn makes: the batch, and what is to be said when it is handed over.
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -72,7 +75,7 @@ pub(super) struct Turn {
     pub(super) mq: Vec<Effect>,
     pub(super) area: Vec<AreaEffect>,
     /// Bodies that are wanted: they can be had when the batch is with the store.
-    locked: Vec<(oneshot::Sender<Result<Vec<LockedBody>, Reason>>, Vec<qmgr::Locked>)>,
+    locked: Vec<(LockAnswer, Vec<qmgr::Locked>)>,
 }
 
 impl Turn {
@@ -168,7 +171,7 @@ impl Core {
         Ok(self.store.close()?)
     }
 
-    fn begin(&mut self) -> Turn {
+    pub(super) fn begin(&mut self) -> Turn {
         Turn {
             now: clock::now(),
             batch: self.store.begin(),
@@ -193,7 +196,7 @@ impl Core {
         Some(turn)
     }
 
-    fn submit(&mut self, turn: Turn) {
+    pub(super) fn submit(&mut self, turn: Turn) {
         let Turn { batch, mq, area, locked, .. } = turn;
         self.store.submit(batch);
         for effect in mq {
@@ -234,7 +237,7 @@ impl Core {
         }
     }
 
-    fn apply(&mut self, command: Command, turn: &mut Turn) {
+    pub(super) fn apply(&mut self, command: Command, turn: &mut Turn) {
         match command {
             Command::MqOpened { conn, out } => {
                 self.mq.insert(conn, out);

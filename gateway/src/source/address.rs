@@ -9,7 +9,7 @@ use crate::clock;
 use crate::core::{DeadLetter, Delivery};
 
 /// Where a message goes that came through the exits: queue and device are what its MQXQH says now.
-pub(super) fn delivery(message: ExitMessage, q_mgr: QMgrName, expiry_ms: u64) -> Delivery {
+pub(crate) fn delivery(message: ExitMessage, q_mgr: QMgrName, expiry_ms: u64) -> Delivery {
     let Some((xqh, payload)) = split(message) else { return Delivery::DeadLetter(Reason::XQH_ERROR) };
     let Ok(device) = DeviceName::try_from(xqh.remote_q_mgr_name) else {
         return Delivery::DeadLetter(Reason::UNKNOWN_REMOTE_Q_MGR);

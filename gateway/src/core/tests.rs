@@ -1,0 +1,259 @@
+//! The core without a runtime: commands in, state and effects out. What only one of the machines does is tested there;
+//! here is what must be one step over several.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mq_wire::{
+    ApplName, ApplType, Chars, Coding, CompCode, GetOptions, Mqdlh, Mqgmo, Mqmd, Mqod, Mqpmo, QMgrName,
+};
+use mq_wire::{ObjectName, OpenOptions, PutOptions, QName, Reader, Reason, UserId};
+use mqe::area::{Area, AreaSettings, Onboarding};
+use mqe::{DeviceName, StoreIdentity};
+use mqe_exits::{Direction, ExitMessage, Origin};
+use qmgr::{CallId, ConnId, Holder, QueueManager, Reply, Rights, Settings, Verb};
+use store::mem::MemStore;
+use store::{Op, Record};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::command::{Command, HandOver, HandedOver, LockedBody, MqReply, ToMq};
+use super::durable::durable;
+use super::turn::{Core, Turn};
+use crate::source::{self, BatchLimits};
+
+const APPLICATION: ConnId = ConnId(1);
+const HOLDER: Holder = Holder(1);
+
+/// A core on a store in memory, and an application that is connected to it.
+struct Harness {
+    core: Core,
+    answers: mpsc::UnboundedReceiver<ToMq>,
+    calls: u64,
+}
+
+impl Harness {
+    fn new() -> Self {
+        let committed = Arc::new(Notify::new());
+        let (announcer, durable) = durable(Arc::clone(&committed));
+        let (mut store, recovered) = MemStore::new(Some(announcer));
+        let now = crate::clock::now();
+        let mut batch = store::Store::begin(&mut store);
+        let name = |text| QMgrName::new(text).unwrap();
+        let settings = Settings::new(name("QM1"), Chars::cut("QM1_test"), name("GATE1"));
+        let qmgr_now = qmgr::Now { wall_ms: now.wall_ms, instant: now.instant };
+        let queue_manager = QueueManager::new(settings, &recovered, qmgr_now, &mut batch).unwrap();
+        let settings = AreaSettings {
+            onboarding: Onboarding { patterns: vec!["DEV*".to_owned()], devices_max: 10 },
+            device_messages_max: 3,
+            ..AreaSettings::new(name("GATE1"), StoreIdentity([7; 16]))
+        };
+        let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
+        let area = Area::new(settings, &recovered, mqe_now, &mut batch).unwrap();
+        store::Store::submit(&mut store, batch);
+        let core = Core::new(Box::new(store), queue_manager, area, durable, committed, Arc::default());
+        let (out, answers) = mpsc::unbounded_channel();
+        let mut harness = Self { core, answers, calls: 0 };
+        harness.turn(Command::MqOpened { conn: APPLICATION, out });
+        let connected = harness.call(Verb::Connect(Box::new(qmgr::Connect {
+            q_mgr: QMgrName::BLANK,
+            user: UserId::cut("app"),
+            appl_name: ApplName::cut("test"),
+            appl_type: ApplType::UNIX,
+            rights: Rights::Admin,
+        })));
+        assert!(matches!(connected, Reply::Connected(_)), "{connected:?}");
+        harness
+    }
+
+    /// One turn with one command; what it wrote into the journal.
+    fn turn(&mut self, command: Command) -> Vec<Op> {
+        let mut turn: Turn = self.core.begin();
+        self.core.apply(command, &mut turn);
+        let ops = turn.batch.ops().to_vec();
+        self.core.submit(turn);
+        ops
+    }
+
+    fn call(&mut self, verb: Verb) -> Reply {
+        self.calls += 1;
+        self.turn(Command::Mq { conn: APPLICATION, call: CallId(self.calls), verb });
+        match self.answers.try_recv().expect("the store is in memory: every call is answered at once").reply {
+            MqReply::Plain(reply) => reply,
+            MqReply::Got(got, _) => Reply::Got(got),
+        }
+    }
+
+    /// Puts a text to a queue at a queue manager.
+    fn put(&mut self, queue: &str, q_mgr: &str, text: &str) {
+        let od = Mqod {
+            object_name: ObjectName(Chars::cut(queue)),
+            object_q_mgr_name: QMgrName(Chars::cut(q_mgr)),
+            ..Mqod::default()
+        };
+        let pmo = Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() };
+        let body = Bytes::copy_from_slice(text.as_bytes());
+        let put = qmgr::Put1Request { od, md: Mqmd::default(), pmo, body, passed: None };
+        let reply = self.call(Verb::Put1(Box::new(put)));
+        assert!(matches!(&reply, Reply::Put(done) if done.cc == CompCode::OK), "{reply:?}");
+    }
+
+    /// Gets a message's record from a queue.
+    fn get(&mut self, queue: &str) -> Option<Record> {
+        let od = Mqod { object_name: ObjectName(Chars::cut(queue)), ..Mqod::default() };
+        let open = qmgr::OpenRequest { od, options: OpenOptions::INPUT_SHARED };
+        let Reply::Opened(opened) = self.call(Verb::Open(Box::new(open))) else {
+            panic!("{queue} does not open")
+        };
+        let gmo = Mqgmo { options: GetOptions::NO_SYNCPOINT, ..Mqgmo::default() };
+        let (msg_id, correl_id) = Default::default();
+        let get = qmgr::GetRequest { handle: opened.handle, msg_id, correl_id, gmo, buffer_length: 10_000 };
+        match self.call(Verb::Get(Box::new(get))) {
+            Reply::Got(got) => Some(self.core.store().body(got.id, got.place).read().unwrap()),
+            _ => None,
+        }
+    }
+
+    fn depth(&self, queue: &str) -> u64 {
+        let name = QName::new(queue).unwrap();
+        self.core.queue_manager.queues().find(|view| view.name == name).map_or(0, |view| view.depth)
+    }
+
+    fn waiting(&self, device: &str) -> usize {
+        self.core.area.device(&DeviceName::new(device).unwrap()).map_or(0, |view| view.waiting)
+    }
+
+    fn lock(&mut self) -> Vec<LockedBody> {
+        let (answer, mut answered) = oneshot::channel();
+        let limits = BatchLimits { messages_max: 100, bytes_max: 1 << 20 };
+        let queue = QName::new("GATE1").unwrap();
+        self.turn(Command::Lock { queue, holder: HOLDER, limits, answer });
+        answered.try_recv().unwrap().unwrap()
+    }
+
+    /// What the source makes of locked messages, with the destination rewritten as the shipped exit does.
+    fn deliveries(locked: &[LockedBody]) -> Vec<HandOver> {
+        let deliver = |locked: &LockedBody| {
+            let record = locked.body.read().unwrap();
+            let md = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).unwrap();
+            let original = ExitMessage::new(Origin::new("GATE1", Direction::FromMq), md, record.body);
+            let mut passed = original.clone();
+            let mut xqh = passed.xqh_mut().unwrap();
+            let address = xqh.remote_q_name.to_string();
+            if let Some((queue, device)) = address.split_once('%') {
+                xqh.remote_q_name = QName::new(queue).unwrap();
+                xqh.remote_q_mgr_name = QMgrName::new(device).unwrap();
+            }
+            drop(xqh);
+            let delivery = source::delivery(passed, QMgrName::new("QM1").unwrap(), locked.expiry_ms);
+            HandOver { id: locked.body.id(), original, delivery }
+        };
+        locked.iter().map(deliver).collect()
+    }
+
+    fn hand_over(&mut self, deliveries: Vec<HandOver>) -> (HandedOver, Vec<Op>) {
+        let (answer, mut answered) = oneshot::channel();
+        let ops = self.turn(Command::HandOver { holder: HOLDER, deliveries, answer });
+        (answered.try_recv().unwrap(), ops)
+    }
+}
+
+/// The header of a dead letter.
+fn dead_letter(record: &Record) -> Mqdlh {
+    Mqdlh::decode(&mut Reader::new(&record.body, Coding::NATIVE)).unwrap()
+}
+
+#[test]
+fn a_hand_over_is_one_unit_with_one_commit_record() {
+    let mut harness = Harness::new();
+    harness.put("ORDERS%DEV1", "GATE1", "one");
+    harness.put("ORDERS%DEV2", "GATE1", "two");
+    assert_eq!(harness.depth("GATE1"), 2);
+    let locked = harness.lock();
+    let (handed_over, ops) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.dead_lettered, handed_over.stuck), (2, 0, None));
+    let ahead =
+        ops.iter().filter(|op| matches!(op, Op::Message(_, message) if message.unit.is_some())).count();
+    let commits: Vec<_> = ops
+        .iter()
+        .filter_map(|op| if let Op::Commit(commit) = op { commit.unit.map(|_| commit) } else { None })
+        .collect();
+    assert_eq!((ahead, commits.len()), (2, 1), "{ops:?}");
+    assert_eq!(commits[0].kills.len(), 2, "the old ones die with it");
+    assert_eq!((harness.depth("GATE1"), harness.waiting("DEV1"), harness.waiting("DEV2")), (0, 1, 1));
+}
+
+#[test]
+fn local_second_look_else_one_message_has_two_entries() {
+    let mut harness = Harness::new();
+    harness.put("ORDERS%DEV1", "GATE1", "one");
+    let locked = harness.lock();
+    // The lock is given back while the exits are at work; somebody else takes the message.
+    let ids = locked.iter().map(|locked| locked.body.id()).collect();
+    harness.turn(Command::Unlock { holder: HOLDER, ids });
+    assert!(harness.get("GATE1").is_some());
+    let (handed_over, ops) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, ops.len()), (0, 0), "{ops:?}");
+    assert_eq!(harness.waiting("DEV1"), 0);
+}
+
+#[test]
+fn the_same_hand_over_twice_moves_a_message_once() {
+    let mut harness = Harness::new();
+    harness.put("ORDERS%DEV1", "GATE1", "one");
+    let locked = harness.lock();
+    assert_eq!(harness.hand_over(Harness::deliveries(&locked)).0.moved, 1);
+    assert_eq!(harness.hand_over(Harness::deliveries(&locked)).0.moved, 0);
+    assert_eq!(harness.waiting("DEV1"), 1);
+}
+
+#[test]
+fn what_no_device_takes_is_a_dead_letter_with_the_names_as_put() {
+    let mut harness = Harness::new();
+    harness.put("ORDERS%STRANGER", "GATE1", "for nobody");
+    harness.put("ORDERS%DEV1", "GATE1", "for somebody");
+    harness.put("NOSEPARATOR", "GATE1", "for the gateway itself");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.dead_lettered), (1, 2));
+    let first = harness.get("DEV.DEAD.LETTER.QUEUE").unwrap();
+    let header = dead_letter(&first);
+    assert_eq!(header.dest_q_name, QName(Chars::cut("ORDERS%STRANGER")));
+    assert_eq!(header.dest_q_mgr_name.to_string(), "GATE1");
+    assert_eq!(header.reason, Reason::UNKNOWN_REMOTE_Q_MGR);
+    assert_eq!(&first.body[Mqdlh::length(1)..], b"for nobody");
+    let second = harness.get("DEV.DEAD.LETTER.QUEUE").unwrap();
+    assert_eq!(dead_letter(&second).dest_q_name.to_string(), "NOSEPARATOR");
+    assert_eq!(harness.waiting("DEV1"), 1);
+}
+
+#[test]
+fn a_full_device_does_not_block_the_others() {
+    let mut harness = Harness::new();
+    for number in 0..5 {
+        harness.put("ORDERS%DEV1", "GATE1", &format!("{number}"));
+    }
+    harness.put("ORDERS%DEV2", "GATE1", "behind them");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.dead_lettered), (4, 2));
+    assert_eq!((harness.waiting("DEV1"), harness.waiting("DEV2")), (3, 1));
+    assert_eq!(dead_letter(&harness.get("DEV.DEAD.LETTER.QUEUE").unwrap()).reason, Reason::Q_FULL);
+}
+
+#[test]
+fn without_a_dead_letter_queue_the_message_stays_and_the_others_go() {
+    let mut harness = Harness::new();
+    let (answer, mut answered) = oneshot::channel();
+    let command = mqsc::read_command("ALTER QMGR DEADQ(' ')").unwrap();
+    harness.turn(Command::Mqsc { command: Box::new(command), answer });
+    let outcome = answered.try_recv().unwrap().outcome;
+    assert!(matches!(outcome, mqsc::Outcome::Done { .. }), "{outcome:?}");
+    harness.put("ORDERS%STRANGER", "GATE1", "for nobody");
+    harness.put("ORDERS%DEV1", "GATE1", "for somebody");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!(handed_over.moved, 1);
+    assert!(matches!(handed_over.stuck, Some((1, _))), "{handed_over:?}");
+    assert_eq!((harness.depth("GATE1"), harness.waiting("DEV1")), (1, 1));
+    assert_eq!(harness.lock().len(), 1, "it can be locked again");
+}
