@@ -1,3 +1,5 @@
 //! The `device-sim` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    device_sim::main()
+}
