@@ -114,6 +114,7 @@ class Device:
             while True:
                 kind, body = self.receive()
                 if kind == 0x84:
+                    waiting = struct.unpack_from(">I", body, 4)[0]
                     break
                 if kind == 0x83:
                     uid, size = body[:24].hex(), struct.unpack_from(">I", body, 34)[0]
@@ -122,7 +123,7 @@ class Device:
                         print(json.dumps({"queue": parse(body[38:38 + size])["queue"], "uid": uid,
                                           "payload": body[38 + size:].decode("utf-8", "replace")}), flush=True)
                     given += 1
-            if not given: return
+            if not given and not waiting: return
             named = sorted(self.noted)
             self.send(0x04, self.uids(named), request=3)
             self.await_frame(0x85)

@@ -148,7 +148,8 @@ pub enum AreaEffect {
         why: ErrorCode,
     },
     /// A device refused a message for good: read it, put it to the dead-letter queue with `reason`, and call
-    /// [`Area::finish_reject`] in the unit of that put.
+    /// [`Area::finish_reject`] in the unit of that put. Where that does not come about nothing need be said: it comes
+    /// again after [`AreaSettings::resend_after`], and when the device repeats its refusal.
     DeadLetter {
         /// Who refused it.
         device: DeviceName,
@@ -179,5 +180,7 @@ pub struct Area {
     sessions_given: u64,
     bytes: u64,
     expiring: u64,
+    /// The latest time that anybody said.
+    latest: Instant,
     sweep: expire::Sweep,
 }

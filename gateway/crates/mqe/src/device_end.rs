@@ -412,11 +412,13 @@ impl Device {
             (Phase::Ready, Frame::Message(head, envelope, payload)) => {
                 self.handle_message(head, envelope, payload);
             }
-            (Phase::Ready, Frame::End { given, .. }) => {
+            (Phase::Ready, Frame::End { given, waiting, .. }) => {
                 if self.getting == Some(request) {
                     self.getting = None;
-                    self.want = self.settings.receive && (given > 0 || self.settings.wait_ms > 0);
-                    if given == 0 {
+                    // The gateway may stop at many expired ones before it comes to those that are not.
+                    let empty = given == 0 && waiting == 0;
+                    self.want = self.settings.receive && (!empty || self.settings.wait_ms > 0);
+                    if empty {
                         self.actions.push_back(Action::Empty);
                     }
                 }

@@ -42,6 +42,7 @@ impl Area {
 
     /// Time has come.
     pub fn handle_timeout(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<AreaEffect>) {
+        self.latest = now.instant;
         while let Some((at, number)) = self.timers.first().copied()
             && at <= now.instant
         {
@@ -156,9 +157,9 @@ impl Area {
         };
         let wait = live.link.as_ref().and_then(|link| link.get).map(|get| get.until);
         let resumed = live.link.as_ref().is_some_and(|link| link.resumed);
-        let again =
-            live.doubt.values().filter(|doubt| doubt.rejected.is_none()).filter_map(|doubt| doubt.sent);
-        let again = if resumed { again.min().map(|sent| sent + resend_after) } else { None };
+        // A letter to the dead-letter queue is tried again whether the device is there or not.
+        let again = live.doubt.values().filter(|doubt| resumed || doubt.rejected.is_some());
+        let again = again.filter_map(|doubt| doubt.sent).min().map(|sent| sent + resend_after);
         let at = [wait, again].into_iter().flatten().min();
         let at = at.map(|at| handled.map_or(at, |handled| at.max(handled + Duration::from_millis(1))));
         if at != live.timer {

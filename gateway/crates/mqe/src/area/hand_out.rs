@@ -7,6 +7,7 @@ use store::{Batch, Commit};
 use super::counters::Counter;
 use super::device::{InDoubt, WaitingGet};
 use super::queue::Entry;
+use super::settle::uid_of;
 use super::{Area, AreaEffect, keys};
 use crate::frame::{Frame, MessageHead};
 use crate::{ConnId, Now, RequestId, Uid};
@@ -20,6 +21,14 @@ struct Window {
     request: RequestId,
     messages: u32,
     bytes: u32,
+}
+
+/// What a GET brought.
+#[derive(Debug, Clone, Copy, Default)]
+struct Given {
+    given: u32,
+    /// It stopped at so many expired ones that there may be others behind: the device asks again.
+    more: bool,
 }
 
 impl Area {
@@ -36,6 +45,7 @@ impl Area {
         batch: &mut Batch,
         out: &mut Vec<AreaEffect>,
     ) {
+        self.latest = now.instant;
         let Some(number) = self.resumed_session(conn, request, out) else { return };
         // One GET waits at a time: a new one ends the older.
         self.end_wait(number, out);
@@ -46,8 +56,8 @@ impl Area {
             bytes: bytes.min(limits.window_bytes_max),
         };
         let wait_ms = wait_ms.min(limits.wait_ms_max);
-        let given = self.hand_out(number, now, window, batch, out);
-        if given > 0 || wait_ms == 0 {
+        let Given { given, more } = self.hand_out(number, now, window, batch, out);
+        if given > 0 || more || wait_ms == 0 {
             self.push_end(number, request, given, out);
         } else if let Some(link) = self.devices.get_mut(&number).and_then(|device| device.link_mut()) {
             let until = now.instant + Duration::from_millis(u64::from(wait_ms));
@@ -69,8 +79,9 @@ impl Area {
         let Some(WaitingGet { request, messages, bytes, .. }) = link.and_then(|link| link.get) else {
             return false;
         };
-        let given = self.hand_out(number, now, Window { request, messages, bytes }, batch, out);
-        if given == 0 {
+        let window = Window { request, messages, bytes };
+        let Given { given, more } = self.hand_out(number, now, window, batch, out);
+        if given == 0 && !more {
             return false;
         }
         if let Some(link) = self.devices.get_mut(&number).and_then(|device| device.link_mut()) {
@@ -96,9 +107,9 @@ impl Area {
         window: Window,
         batch: &mut Batch,
         out: &mut Vec<AreaEffect>,
-    ) -> u32 {
-        let Some(device) = self.devices.get_mut(&number) else { return 0 };
-        let Some(conn) = device.link().map(|link| link.conn) else { return 0 };
+    ) -> Given {
+        let Some(device) = self.devices.get_mut(&number) else { return Given::default() };
+        let Some(conn) = device.link().map(|link| link.conn) else { return Given::default() };
         let room = self.settings.in_doubt_max.saturating_sub(device.in_doubt() as u32);
         let messages = window.messages.min(room);
         let before = device.counters;
@@ -143,21 +154,29 @@ impl Area {
             let request = window.request;
             out.push(AreaEffect::Message { conn, needs, request, head, id, place, bytes });
         }
-        given.len() as u32
+        Given { given: given.len() as u32, more: expired == EXPIRED_MAX }
     }
 
-    /// Sends again what was not confirmed in time; it stays in doubt (ONCE.md 2). At most one window at once.
+    /// Sends again what was not confirmed in time, at most one window at once; it stays in doubt (ONCE.md 2). What the
+    /// device refused is said again to the owner.
     pub(super) fn resend(&mut self, number: u32, now: Now, out: &mut Vec<AreaEffect>) {
         let Some(device) = self.devices.get_mut(&number) else { return };
-        let needs = device.newest;
-        let Some(link) = device.link().filter(|link| link.resumed) else { return };
-        let conn = link.conn;
+        let (name, needs) = (device.name, device.newest);
+        let conn = device.link().filter(|link| link.resumed).map(|link| link.conn);
         let limits = self.settings.limits;
         let (mut messages, mut bytes) = (0, 0u64);
         let mut again = Vec::new();
         for doubt in device.live().doubt.values_mut() {
-            let due = doubt.sent.is_some_and(|sent| sent + self.settings.resend_after <= now.instant);
-            if !due || doubt.rejected.is_some() {
+            if doubt.sent.is_none_or(|sent| sent + self.settings.resend_after > now.instant) {
+                continue;
+            }
+            if let Some(reason) = doubt.rejected {
+                doubt.sent = Some(now.instant);
+                let (uid, place) = (uid_of(&self.identities, doubt.entry.id), doubt.entry.place);
+                out.push(AreaEffect::DeadLetter { device: name, uid, place, reason });
+                continue;
+            }
+            if conn.is_none() {
                 continue;
             }
             bytes += u64::from(doubt.entry.length());
@@ -171,6 +190,7 @@ impl Area {
             doubt.entry.delivered();
             again.push((doubt.priority, doubt.entry));
         }
+        let Some(conn) = conn else { return };
         // As they were handed out first.
         again.sort_by_key(|(priority, entry)| (std::cmp::Reverse(*priority), entry.id));
         for (_, entry) in &again {

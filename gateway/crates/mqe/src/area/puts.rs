@@ -234,8 +234,15 @@ impl Area {
         let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(number)) else {
             return;
         };
+        let Some(incarnation) = device.link().map(|link| link.incarnation) else { return };
+        let (seen, newest) = (look(&device.puts, incarnation, sequence), device.newest);
         let Some(link) = device.link_mut() else { return };
         link.puts_in_flight = link.puts_in_flight.saturating_sub(1);
+        if let Look::Seen(outcome) = seen {
+            // Decided on another way: holding the others for it would hold them for ever.
+            let frame = Frame::PutAnswer(sequence, outcome);
+            return out.push(AreaEffect::Frame { conn, needs: Some(newest), request, frame });
+        }
         // The lowest holds all behind it.
         link.busy = Some(link.busy.map_or(sequence, |busy| busy.min(sequence)));
         let frame = Frame::PutAnswer(sequence, PutOutcome::Busy(retry_after_ms));

@@ -63,6 +63,7 @@ impl Area {
             sessions_given: 0,
             bytes: 0,
             expiring: 0,
+            latest: now.instant,
             sweep: Sweep::default(),
         };
         let ours = || recovered.keyed.iter().filter(|(key, _)| key.first() == Some(&keys::AREA));

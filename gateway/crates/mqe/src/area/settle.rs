@@ -20,6 +20,7 @@ impl Area {
         batch: &mut Batch,
         out: &mut Vec<AreaEffect>,
     ) {
+        self.latest = now.instant;
         let Some(number) = self.resumed_session(conn, request, out) else { return };
         let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
         let mut commit = Commit::default();
@@ -55,6 +56,7 @@ impl Area {
             out.push(AreaEffect::Frame { conn, needs: Some(device.newest), request, frame });
         }
         out.append(&mut letters);
+        self.set_timer(number);
     }
 
     /// The dead-letter queue gets the message in the unit of `commit`: it ends there. False if it ended otherwise in
@@ -210,9 +212,10 @@ impl Area {
             device.live().doubt.insert(uid.id, InDoubt { entry, priority, sent: None, rejected: None });
         }
         let name = device.name;
-        if let Some(doubt) = device.live().doubt.get_mut(&uid.id)
-            && doubt.rejected.replace(reason).is_none()
-        {
+        if let Some(doubt) = device.live().doubt.get_mut(&uid.id) {
+            // Also when it was refused before: the letter may have come to nothing, and a second one finds it gone.
+            doubt.rejected = Some(reason);
+            doubt.sent = Some(self.latest);
             let place = doubt.entry.place;
             letters.push(AreaEffect::DeadLetter { device: name, uid: *uid, place, reason });
         }
@@ -221,18 +224,18 @@ impl Area {
 
     /// The name of a message on the wire.
     pub(super) fn uid(&self, id: Id) -> Uid {
-        Uid { store: self.identity(id), id }
+        uid_of(&self.identities, id)
     }
 
     fn is_ours(&self, uid: &Uid) -> bool {
-        uid.store == self.identity(uid.id)
+        *uid == self.uid(uid.id)
     }
+}
 
-    /// The identity under which a message was taken in.
-    fn identity(&self, id: Id) -> StoreIdentity {
-        let at = self.identities.partition_point(|(start, _)| *start <= id.start());
-        at.checked_sub(1)
-            .and_then(|at| self.identities.get(at))
-            .map_or(self.settings.identity, |found| found.1)
-    }
+/// The name of a message: the identity under which it was taken in, and its id. The first identity begins with the
+/// first start, so that there is one for every id.
+pub(super) fn uid_of(identities: &[(u32, StoreIdentity)], id: Id) -> Uid {
+    let at = identities.partition_point(|(start, _)| *start <= id.start());
+    let found = at.checked_sub(1).and_then(|at| identities.get(at));
+    Uid { store: found.map(|(_, store)| *store).unwrap_or_default(), id }
 }

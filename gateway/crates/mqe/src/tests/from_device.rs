@@ -178,6 +178,17 @@ fn row_busy_refuses_what_comes_later_on_the_session() {
 }
 
 #[test]
+fn row_busy_for_a_put_that_was_decided_holds_nothing() {
+    let mut pair = Pair::new();
+    let conn = ready(&mut pair);
+    put_up(&mut pair, conn, &[1]);
+    pair.turn(|area, _, _, out| area.put_busy(conn, RequestId(77), Sequence(1), 500, out));
+    put_up(&mut pair, conn, &[2]);
+    pair.settle();
+    assert_eq!(pair.in_mq(), [1, 2]);
+}
+
+#[test]
 fn row_the_device_keeps_to_the_credit() {
     let mut pair = Pair::with(|settings| settings.limits.put_credit = 2);
     let conn = ready(&mut pair);

@@ -68,3 +68,19 @@ fn an_operator_says_that_the_clock_is_right() {
     pair.gateway_timeout();
     assert_eq!(expired(&pair), 3);
 }
+
+#[test]
+fn a_get_comes_to_what_stands_behind_many_expired_ones() {
+    let mut pair = Pair::new();
+    for number in 0..2_500 {
+        let mut mortal = message(number, 0);
+        mortal.expiry_ms = Some(pair.wall_ms + 1_000);
+        pair.offer(name(0), &mortal).unwrap();
+    }
+    pair.give(9_999, 0);
+    pair.pass(Duration::from_secs(2));
+    pair.connect(0);
+    pair.settle();
+    assert_eq!(pair.have(0), [9_999]);
+    assert_eq!(expired(&pair), 2_500);
+}

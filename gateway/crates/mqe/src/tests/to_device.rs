@@ -480,6 +480,35 @@ fn row_a_rejected_message_ends_once_wherever_the_crash_falls() {
     }
 }
 
+/// The dead-letter queue does not take it: the letter comes again, by time and by the device's word.
+#[test]
+fn row_a_rejected_message_is_not_forgotten_when_its_letter_fails() {
+    for by_time in [true, false] {
+        let mut pair = Pair::new();
+        pair.give(1, 0);
+        pair.devices[0].decide = Decide::Reject;
+        let conn = until_get(&mut pair);
+        pair.sync_all();
+        pair.carry_down(conn, 1000);
+        while pair.device_sync(0) {}
+        pair.carry_up(conn, 1000);
+        assert_eq!(pair.letters.len(), 1);
+        pair.letters.clear();
+        if by_time {
+            // Also when the device has gone.
+            pair.gateway_sees_end(conn);
+            pair.pass(Duration::from_secs(61));
+            pair.gateway_timeout();
+            assert_eq!(pair.letters.len(), 1);
+            pair.finish_letter();
+        }
+        pair.connect(0);
+        pair.settle();
+        assert_eq!((pair.have(0).len(), pair.dead_letters()), (0, 1), "by time: {by_time}");
+        assert!(pair.devices[0].machine.is_settled());
+    }
+}
+
 #[test]
 fn row_resume_settles_all_in_one_unit() {
     let mut pair = Pair::new();
