@@ -12,9 +12,6 @@ use super::command::{Command, DeadLetter, DevicePut, DevicePutBody, RejectedMess
 use super::lanes::Lane;
 use super::turn::{Core, Turn};
 
-/// After how long a device repeats a put that found no room.
-const BUSY_RETRY_MS: u32 = 1_000;
-
 impl Core {
     /// A request of a device, all but its puts.
     pub(super) fn device_request(&mut self, conn: ConnId, request: RequestId, frame: Frame, turn: &mut Turn) {
@@ -36,33 +33,35 @@ impl Core {
         }
     }
 
-    /// Puts that came through the exits, in the order of their sequences.
+    /// Puts that came through the exits, in the order of their sequences. One that finds no room holds all behind it
+    /// (ONCE.md 3: else the order is broken).
     pub(super) fn device_puts(&mut self, conn: ConnId, puts: Vec<DevicePut>, turn: &mut Turn) {
+        let mut held = false;
         for put in puts {
-            self.device_put(conn, put, turn);
+            if held {
+                self.area.put_busy(conn, put.request, put.sequence, busy_retry_ms(conn), &mut turn.area);
+            } else {
+                held = !self.device_put(conn, put, turn);
+            }
         }
     }
 
-    fn device_put(&mut self, conn: ConnId, put: DevicePut, turn: &mut Turn) {
+    /// Decides a put; false if it found no room and nothing was decided.
+    fn device_put(&mut self, conn: ConnId, put: DevicePut, turn: &mut Turn) -> bool {
         let DevicePut { request, sequence, device, body } = put;
-        let body = match body {
-            Ok(body) => body,
-            Err(reason) => {
-                tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
-                let (batch, out) = (&mut turn.batch, &mut turn.area);
-                return self.area.put_refused(conn, request, sequence, reason, batch, out);
-            }
-        };
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        if let Err(reason) = self.device_message(device, body, unit, &commit, turn) {
+        let written = body.and_then(|body| self.device_message(device, body, unit, &commit, turn));
+        if let Err(reason) = written {
             self.drop_unit(unit, turn);
             let (batch, out) = (&mut turn.batch, &mut turn.area);
             if is_temporary(reason) {
-                return self.area.put_busy(conn, request, sequence, BUSY_RETRY_MS, out);
+                self.area.put_busy(conn, request, sequence, busy_retry_ms(conn), out);
+                return false;
             }
             tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
-            return self.area.put_refused(conn, request, sequence, reason, batch, out);
+            self.area.put_refused(conn, request, sequence, reason, batch, out);
+            return true;
         }
         match self.area.put_in_unit(conn, sequence, &mut commit) {
             Ok(()) => {
@@ -78,6 +77,7 @@ impl Core {
                 }
             }
         }
+        true
     }
 
     /// Where a device's message goes: another device of this gateway, or wherever name resolution says.
@@ -208,4 +208,9 @@ fn is_temporary(reason: Reason) -> bool {
             | Reason::MEDIUM_FULL
             | Reason::Q_MGR_QUIESCING
     )
+}
+
+/// After how long a device repeats a put that found no room: one to two seconds, so that not all come at once.
+fn busy_retry_ms(conn: ConnId) -> u32 {
+    1_000 + (conn.0 % 1_000) as u32
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use mq_wire::QMgrName;
 use mqe::frame::Limits;
-use mqe::frame::{ErrorCode, Frame, Put};
+use mqe::frame::{ErrorCode, Frame, Put, PutOutcome};
 use mqe::gateway_end::{DeviceConnection, DeviceEvent, EndReason};
 use mqe::{ConnId, RequestId};
 use mqe_exits::Chain;
@@ -88,6 +88,7 @@ pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
             answers,
             work: None,
             waiting: Vec::new(),
+            held: false,
         };
         let outcome = match core.send(Lane::Control, Command::DeviceOpened { conn, out }).await {
             Ok(()) => connection.run(over_limit).await,
@@ -118,8 +119,10 @@ struct Connection<'a> {
     answers: mpsc::UnboundedReceiver<ToDevice>,
     /// Puts that are with the exits or on their way to the core. Those behind them wait, so that order holds.
     work: Option<Work<'a>>,
-    /// Bounded by the credit of puts, which the machine holds.
+    /// Bounded by the credit of puts, which the area holds.
     waiting: Vec<(RequestId, Put)>,
+    /// The last put that was answered found no room: the next one goes alone, before exits look at those behind it.
+    held: bool,
 }
 
 impl Connection<'_> {
@@ -132,7 +135,8 @@ impl Connection<'_> {
                 return Ok(());
             }
             if self.work.is_none() && !self.waiting.is_empty() {
-                let puts = std::mem::take(&mut self.waiting);
+                let together = if self.held { 1 } else { self.waiting.len() };
+                let puts = self.waiting.drain(..together).collect();
                 let (core, conn, names, server) = (self.core, self.conn, self.names, self.server);
                 self.work = Some(Box::pin(puts::deliver(core, conn, &server.chain, names, puts)));
             }
@@ -220,6 +224,9 @@ impl Connection<'_> {
             match answer {
                 ToDevice::Frame { needs, request, frame } => {
                     self.core.durable(needs).await.map_err(|_| Ended::NotDurable)?;
+                    if let Frame::PutAnswer(_, outcome) = &frame {
+                        self.held = matches!(outcome, PutOutcome::Busy(_));
+                    }
                     self.machine.send(request, &frame);
                 }
                 ToDevice::Message { needs, request, head, body, bytes } => {
