@@ -10,7 +10,8 @@ use crate::tools;
 /// The version of `com.ibm.mq:com.ibm.mq.allclient` that the wire protocol was watched with.
 const VERSION: &str = "9.4.1.0";
 /// Folders of the repository with what the classes need.
-const FOLDERS: &[&str] = &["com/ibm/mq/com.ibm.mq.allclient/9.4.1.0", "javax/jms", "org/bouncycastle", "org/json/json"];
+const FOLDERS: &[&str] =
+    &["com/ibm/mq/com.ibm.mq.allclient/9.4.1.0", "javax/jms", "org/bouncycastle", "org/json/json"];
 /// Compiling the programs.
 const COMPILE: Duration = Duration::from_secs(120);
 

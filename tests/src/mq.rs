@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mq_client::{ClientError, ConnectOptions, Connection, Got};
 use mq_wire::{
-    Coding, FormatName, GetOptions, Mqdlh, Mqgmo, Mqmd, Mqod, Mqpmo, OpenOptions, Persistence, PutOptions, Reader,
-    Reason, Selector,
+    Coding, FormatName, GetOptions, Mqdlh, Mqgmo, Mqmd, Mqod, Mqpmo, OpenOptions, Persistence, PutOptions,
+    Reader, Reason, Selector,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -39,7 +39,12 @@ impl Mq {
     }
 
     /// Opens a queue, of another queue manager if that is not blank.
-    pub fn open(&mut self, queue: &str, queue_manager: &str, options: OpenOptions) -> Result<i32, ClientError> {
+    pub fn open(
+        &mut self,
+        queue: &str,
+        queue_manager: &str,
+        options: OpenOptions,
+    ) -> Result<i32, ClientError> {
         let object = Mqod {
             object_name: queue.parse().expect("a name"),
             object_q_mgr_name: if queue_manager.is_empty() {
@@ -70,7 +75,12 @@ impl Mq {
     }
 
     /// Puts one persistent message outside of a unit of work.
-    pub fn put_one(&mut self, queue: &str, queue_manager: &str, data: impl Into<Bytes>) -> Result<Mqmd, ClientError> {
+    pub fn put_one(
+        &mut self,
+        queue: &str,
+        queue_manager: &str,
+        data: impl Into<Bytes>,
+    ) -> Result<Mqmd, ClientError> {
         let handle = self.open(queue, queue_manager, OpenOptions::OUTPUT)?;
         let put = self.put(handle, persistent(), PutOptions::NO_SYNCPOINT, data);
         self.close(handle)?;
@@ -78,7 +88,12 @@ impl Mq {
     }
 
     /// Gets the next message, if there is one or one comes in time.
-    pub fn get(&mut self, handle: i32, options: GetOptions, wait: Duration) -> Result<Option<Got>, ClientError> {
+    pub fn get(
+        &mut self,
+        handle: i32,
+        options: GetOptions,
+        wait: Duration,
+    ) -> Result<Option<Got>, ClientError> {
         let wait_interval = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
         let options = if wait.is_zero() { options } else { options | GetOptions::WAIT };
         let gmo = Mqgmo { options, wait_interval, ..Mqgmo::default() };
@@ -124,7 +139,12 @@ impl Mq {
     }
 
     /// A character attribute, without its blanks.
-    pub fn characters(&mut self, handle: i32, selector: Selector, length: u32) -> Result<String, ClientError> {
+    pub fn characters(
+        &mut self,
+        handle: i32,
+        selector: Selector,
+        length: u32,
+    ) -> Result<String, ClientError> {
         let found = self.runtime.block_on(self.connection.inquire(handle, vec![selector], length))?;
         Ok(String::from_utf8_lossy(&found.chars).trim_end().to_owned())
     }

@@ -99,7 +99,8 @@ impl Capture {
         self.file.write_all(&ip)?;
         self.file.write_all(&tcp)?;
         self.file.write_all(payload)?;
-        let counted = u32::try_from(payload.len()).map_err(io::Error::other)? + u32::from(flags & (SYN | FIN) != 0);
+        let counted =
+            u32::try_from(payload.len()).map_err(io::Error::other)? + u32::from(flags & (SYN | FIN) != 0);
         flow.next[own] = flow.next[own].wrapping_add(counted);
         Ok(())
     }

@@ -55,10 +55,9 @@ fn pass(client: TcpStream, server: TcpStream, capture: &Arc<Mutex<Capture>>) -> 
         return Err(io::Error::other("the relay is for IPv4"));
     };
     let flow = Arc::new(Mutex::new(begin(capture, from, to)?));
-    for (reader, writer, sender) in [
-        (client.try_clone()?, server.try_clone()?, Sender::Client),
-        (server, client, Sender::Server),
-    ] {
+    for (reader, writer, sender) in
+        [(client.try_clone()?, server.try_clone()?, Sender::Client), (server, client, Sender::Server)]
+    {
         let (capture, flow) = (Arc::clone(capture), Arc::clone(&flow));
         thread::spawn(move || pump(reader, writer, sender, &flow, &capture));
     }
@@ -70,7 +69,13 @@ fn begin(capture: &Mutex<Capture>, from: SocketAddrV4, to: SocketAddrV4) -> io::
 }
 
 /// Passes one direction on. What was read is in the capture before it is passed on, so that the order there is true.
-fn pump(mut from: TcpStream, mut to: TcpStream, sender: Sender, flow: &Mutex<Flow>, capture: &Mutex<Capture>) {
+fn pump(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    sender: Sender,
+    flow: &Mutex<Flow>,
+    capture: &Mutex<Capture>,
+) {
     let mut buffer = vec![0; CHUNK];
     loop {
         let read = from.read(&mut buffer).unwrap_or(0);

@@ -33,9 +33,9 @@ fn every_message_once_in_both_directions_through_kills() {
     // A fleet that is through before the last kill is followed by another one over the same data.
     while killed < kills {
         fleets += 1;
-        let (devices, messages) = tools::count((200, 40), (40, 20));
-        let fleet =
-            Fleet { devices, messages, faults: "0.1", direction: "both", seed: seed.number.wrapping_add(fleets) };
+        let (devices, messages) = tools::count((200, 20), (40, 10));
+        let (prefix, seed) = (format!("DEV{fleets}X"), seed.number.wrapping_add(fleets));
+        let fleet = Fleet { devices, messages, faults: "cut=0.1,crash=0.01", prefix, seed };
         let (mut process, report) = fleet.start(&service, &format!("fleet-{fleets}"));
         while killed < kills && serves(&service, &mut process, rng.random_range(20..400)) {
             wait::pause(Duration::from_micros(rng.random_range(0..20_000)));

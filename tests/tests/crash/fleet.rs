@@ -13,13 +13,18 @@ use serde_json::Value;
 
 use crate::{DEVICE_SIM, GATEWAY};
 
+/// Queues of each device.
+pub(crate) const QUEUES: u32 = 2;
+
 /// A fleet under test: what `device-sim fleet` is told.
 #[derive(Debug, Clone)]
 pub(crate) struct Fleet {
     pub(crate) devices: u32,
+    /// Messages of each queue and way.
     pub(crate) messages: u32,
     pub(crate) faults: &'static str,
-    pub(crate) direction: &'static str,
+    /// What the names of its devices begin with: another fleet on the same data has other devices.
+    pub(crate) prefix: String,
     pub(crate) seed: u64,
 }
 
@@ -29,13 +34,12 @@ impl Fleet {
         let report = service.folder().join(format!("{name}.json"));
         let mut command = Command::new(DEVICE_SIM);
         command.arg("fleet").arg("--gateway").arg(service.devices().to_string());
-        command.args(["--mq", &service.server("DEV.APP.SVRCONN"), "--via", "GATE1", "--queues", "2"]);
+        command.args(["--mq", &service.server("DEV.APP.SVRCONN"), "--via", "GATE1"]);
+        command.args(["--queues", &QUEUES.to_string(), "--device-prefix", &self.prefix]);
         command.args(["--devices", &self.devices.to_string(), "--messages", &self.messages.to_string()]);
-        command.args(["--size", "200", "--online", "0.5", "--direction", self.direction]);
+        command.args(["--size", "200", "--online", "0.5", "--direction", "both"]);
         command.args(["--seed", &self.seed.to_string(), "--report"]).arg(&report);
-        if !self.faults.is_empty() {
-            command.args(["--faults", self.faults]);
-        }
+        command.args(["--faults", self.faults]);
         (Process::start(name, command, service.folder()), report)
     }
 }
@@ -52,9 +56,9 @@ pub(crate) fn exact(fleet: Process, report: &Path, within: Duration) -> Value {
 #[test]
 fn a_fleet_with_faulty_connections_is_exact() {
     let seed = Seed::new("fleet");
-    let (devices, messages) = tools::count((2_000, 20), (50, 5));
+    let (devices, messages) = tools::count((2_000, 10), (50, 3));
     let service = Service::start(GATEWAY);
-    let fleet = Fleet { devices, messages, faults: "0.1", direction: "both", seed: seed.number };
+    let fleet = Fleet { devices, messages, faults: "cut=0.1", prefix: "DEV".to_owned(), seed: seed.number };
     let (process, report) = fleet.start(&service, "fleet");
     let report = exact(process, &report, tools::count(Duration::from_secs(400), Duration::from_secs(120)));
     let status = service.status();
@@ -62,5 +66,21 @@ fn a_fleet_with_faulty_connections_is_exact() {
     assert_eq!(service.depth("GATE1"), 0);
     assert_eq!(service.depth("DEV.DEAD.LETTER.QUEUE"), 0);
     let delivered = status["area"]["ends"]["delivered"].as_u64();
-    assert_eq!(delivered, Some(u64::from(devices) * u64::from(messages)), "{status:#}");
+    assert_eq!(delivered, Some(u64::from(devices * QUEUES * messages)), "{status:#}");
+}
+
+#[test]
+fn the_ledger_finds_what_was_lost_doubled_and_swapped() {
+    let service = Service::start(GATEWAY);
+    let mut command = Command::new(DEVICE_SIM);
+    command.args(["fleet", "--self-test", "--devices", "5", "--messages", "5"]);
+    command.arg("--gateway").arg(service.devices().to_string());
+    command
+        .args(["--mq", &service.server("DEV.APP.SVRCONN"), "--report", "self.json"])
+        .current_dir(service.folder());
+    let process = Process::start("self-test", command, service.folder());
+    let report = exact(process, &service.folder().join("self.json"), Duration::from_secs(120));
+    for kind in ["lost", "duplicated", "reordered"] {
+        assert_eq!(report["down"][kind]["count"], 1, "{kind}: {report:#}");
+    }
 }

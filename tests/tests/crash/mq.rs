@@ -68,5 +68,7 @@ fn progress(ledger: &mut Process, within: Duration) -> u64 {
 
 #[track_caller]
 fn number(line: &str) -> u64 {
-    line.strip_prefix("got ").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("not progress: {line}"))
+    line.strip_prefix("got ")
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("not progress: {line}"))
 }

@@ -124,7 +124,8 @@ fn good_rounds(options: &ConnectOptions, stop: &AtomicBool) -> usize {
         let text = format!("round {rounds}");
         app.put(handle, persistent(), PutOptions::SYNCPOINT, text.clone()).unwrap();
         app.commit().unwrap();
-        let got = app.get(handle, GetOptions::NO_SYNCPOINT, Duration::ZERO).unwrap().expect("its own message");
+        let got =
+            app.get(handle, GetOptions::NO_SYNCPOINT, Duration::ZERO).unwrap().expect("its own message");
         assert_eq!(got.data, text);
         rounds += 1;
     }
@@ -240,7 +241,10 @@ fn unknown_names_get_their_reason_codes() {
     assert_eq!(reason(Mq::connect(&elsewhere)), Reason::Q_MGR_NAME_ERROR);
     let named = ConnectOptions { qmgr_name: "QM1".parse().unwrap(), ..options.clone() };
     assert!(Mq::connect(&named).is_ok());
-    assert_eq!(reason(Mq::connect(&service.connect_options("NO.SUCH.CHANNEL"))), Reason::UNKNOWN_CHANNEL_NAME);
+    assert_eq!(
+        reason(Mq::connect(&service.connect_options("NO.SUCH.CHANNEL"))),
+        Reason::UNKNOWN_CHANNEL_NAME
+    );
     let mut app = Mq::connect(&options).unwrap();
     let opened = app.open("NO.SUCH.QUEUE", "", OpenOptions::OUTPUT);
     assert_eq!(reason(opened), Reason::UNKNOWN_OBJECT_NAME);

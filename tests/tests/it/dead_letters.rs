@@ -32,7 +32,8 @@ fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
     }
 
     let device = Device::new(DEVICE_SIM, service.devices(), "DEV00001", service.folder());
-    let payloads: Vec<String> = device.pull(bad.len()).iter().map(|m| m["payload"].as_str().unwrap().to_owned()).collect();
+    let payloads: Vec<String> =
+        device.pull(bad.len()).iter().map(|m| m["payload"].as_str().unwrap().to_owned()).collect();
     let expected: Vec<String> = (0..bad.len()).map(|index| format!("good {index}")).collect();
     assert_eq!(payloads, expected);
 

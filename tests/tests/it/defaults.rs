@@ -47,9 +47,14 @@ fn the_default_objects_are_there() {
     assert_eq!(deadq(&mut admin), "DEV.DEAD.LETTER.QUEUE");
     let mut wrong = Vec::new();
     for &(name, usage, depth_max, length_max) in QUEUES {
-        let selectors =
-            [Selector::IA_USAGE, Selector::IA_MAX_Q_DEPTH, Selector::IA_MAX_MSG_LENGTH, Selector::IA_CURRENT_Q_DEPTH];
-        let handle = admin.open(name, "", OpenOptions::INQUIRE).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let selectors = [
+            Selector::IA_USAGE,
+            Selector::IA_MAX_Q_DEPTH,
+            Selector::IA_MAX_MSG_LENGTH,
+            Selector::IA_CURRENT_Q_DEPTH,
+        ];
+        let handle =
+            admin.open(name, "", OpenOptions::INQUIRE).unwrap_or_else(|error| panic!("{name}: {error}"));
         let found = admin.integers(handle, &selectors).unwrap();
         let expected = [usage, depth_max, length_max, 0];
         if found != expected {
@@ -91,7 +96,11 @@ fn who_gets_in() {
     check("SYSTEM.ADMIN.COMMAND.QUEUE", Some(Reason::NOT_AUTHORIZED));
     check("NO.SUCH.QUEUE", Some(Reason::UNKNOWN_OBJECT_NAME));
     for channel in ["SYSTEM.DEF.SVRCONN", "SYSTEM.ADMIN.SVRCONN"] {
-        assert_eq!(reason(Mq::connect(&service.connect_options(channel))), Reason::NOT_AUTHORIZED, "{channel}");
+        assert_eq!(
+            reason(Mq::connect(&service.connect_options(channel))),
+            Reason::NOT_AUTHORIZED,
+            "{channel}"
+        );
     }
 }
 

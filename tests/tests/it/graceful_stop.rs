@@ -32,7 +32,8 @@ fn a_stop_keeps_what_was_committed_and_nothing_else() {
     done.recv_timeout(GRACE).unwrap();
     wait::until("an open handle", GRACE, || {
         let status = service.status();
-        let queue = status["queues"].as_array().unwrap().iter().find(|queue| queue["name"] == "DEV.QUEUE.2").cloned();
+        let queue =
+            status["queues"].as_array().unwrap().iter().find(|queue| queue["name"] == "DEV.QUEUE.2").cloned();
         queue.filter(|queue| queue["open_input"] == 1)
     });
     // A unit of work that stays open: one message put, one got.
@@ -55,7 +56,10 @@ fn a_stop_keeps_what_was_committed_and_nothing_else() {
     let outcome = waiter.join().unwrap();
     let reason = outcome.as_ref().map_err(|error| error.reason());
     assert!(
-        matches!(reason, Err(Reason::Q_MGR_QUIESCING | Reason::CONNECTION_QUIESCING | Reason::CONNECTION_BROKEN)),
+        matches!(
+            reason,
+            Err(Reason::Q_MGR_QUIESCING | Reason::CONNECTION_QUIESCING | Reason::CONNECTION_BROKEN)
+        ),
         "{outcome:?}"
     );
 

@@ -17,8 +17,11 @@ fn depth_max(service: &Service, queue: &str) -> i32 {
 #[test]
 fn a_script_is_applied_before_ready_and_only_warns_the_second_time() {
     let mut service = Service::prepare(GATEWAY).with(&["--mqsc", "one.mqsc", "--mqsc", "two.mqsc"]);
-    fs::write(service.folder().join("one.mqsc"), "* Of the first script\nDEFINE QLOCAL(APP.ONE) MAXDEPTH(11)\n")
-        .unwrap();
+    fs::write(
+        service.folder().join("one.mqsc"),
+        "* Of the first script\nDEFINE QLOCAL(APP.ONE) MAXDEPTH(11)\n",
+    )
+    .unwrap();
     let two = "DEFINE QLOCAL(APP.TWO) +\n  MAXDEPTH(22)\nDEFINE QALIAS(APP.ALIAS) TARGET(APP.TWO)\n";
     fs::write(service.folder().join("two.mqsc"), two).unwrap();
     service.restart();

@@ -37,7 +37,8 @@ fn refused(ended: &Finished, status: i32, parts: &[&str]) {
 fn a_second_process_on_the_same_data() {
     let service = Service::start(GATEWAY);
     let data = service.data();
-    let addresses = ["--listen-mq", "127.0.0.1:0", "--listen-devices", "127.0.0.1:0", "--listen-admin", "127.0.0.1:0"];
+    let addresses =
+        ["--listen-mq", "127.0.0.1:0", "--listen-devices", "127.0.0.1:0", "--listen-admin", "127.0.0.1:0"];
     let args = [&["run", "--data", data.to_str().unwrap()][..], &addresses].concat();
     let ended = run(service.folder(), &args);
     refused(&ended, 1, &[data.to_str().unwrap(), "another"]);
@@ -82,7 +83,11 @@ fn a_configuration_that_cannot_be_read() {
     check("[queue_manager]\nname = \"QM1\n", 1, &["mqe-gateway.toml:2:"]);
     check("[devises]\n", 1, &["mqe-gateway.toml:1:", "devises", "devices"]);
     check("[devices]\nheartbeat = 5\n", 1, &["mqe-gateway.toml:2:1", "heartbeat_seconds"]);
-    check("[limits]\ngrace_seconds = \"long\"\n", 1, &["mqe-gateway.toml:2:", "grace_seconds", "whole number"]);
+    check(
+        "[limits]\ngrace_seconds = \"long\"\n",
+        1,
+        &["mqe-gateway.toml:2:", "grace_seconds", "whole number"],
+    );
     refused(&run(folder.path(), &["run", "--config", "missing.toml"]), 1, &["missing.toml"]);
 }
 
@@ -136,6 +141,10 @@ fn wrong_usage() {
         let ended = run(folder.path(), &args);
         assert_eq!(ended.status.code(), Some(2), "{args:?}: {}", ended.stderr);
         assert_eq!(ended.stdout, "");
-        assert!(ended.stderr.contains("Usage") || ended.stderr.contains("--help"), "{args:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains("Usage") || ended.stderr.contains("--help"),
+            "{args:?}: {}",
+            ended.stderr
+        );
     }
 }
