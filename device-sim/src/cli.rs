@@ -17,8 +17,6 @@ use tracing_subscriber::EnvFilter;
 
 use crate::device::{DeviceOptions, MemoryDisk, Place};
 
-pub(crate) use json::received;
-
 const WITHOUT_STATE: &str = "\
 Without --state the device keeps nothing when the program ends: it is one that lost its store. The gateway then gives \
 it a new incarnation each time, what it had not confirmed comes again (\"possibly delivered to both\"), and what it \

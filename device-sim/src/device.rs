@@ -91,7 +91,7 @@ pub enum DeviceError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The gateway will not have it, however often it comes.
-    #[error("the gateway refuses the device: {code}: {text}")]
+    #[error("the gateway refuses the device: {code}: {text}; {}", code.meaning().unwrap_or_default())]
     Refused {
         /// What.
         code: ErrorCode,

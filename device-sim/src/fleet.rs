@@ -93,7 +93,9 @@ async fn play(shared: &Arc<Shared>) -> anyhow::Result<Option<String>> {
         });
     }
     if options.direction.is_up() {
-        parts.spawn(getter::run(Arc::clone(shared)));
+        for worker in 0..options.mq_connections {
+            parts.spawn(getter::run(Arc::clone(shared), worker));
+        }
     }
     parts.spawn(devices::run(Arc::clone(shared)));
     let (mut seen, mut since) = (shared.progress.total(), Instant::now());

@@ -4,6 +4,7 @@ mod amqsget;
 mod amqsput;
 mod check;
 mod connect;
+mod demo;
 mod devices;
 mod http;
 mod init;
@@ -17,12 +18,14 @@ mod table;
 mod tests;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mqe_exits::Registry;
 
 use crate::config::Problems;
+use crate::report::StatusReport;
 
 /// The program's name in its messages.
 const PROGRAM: &str = "mqe-gateway";
@@ -44,6 +47,8 @@ struct Cli {
 enum Command {
     /// Run the service: queue manager, gateway, device listener
     Run(run::RunArgs),
+    /// Run the main job in a temporary directory, with a kill in the middle, and prove that nothing was lost
+    Demo(demo::DemoArgs),
     /// Write an annotated configuration and an example MQSC script
     Init(init::InitArgs),
     /// Say all that is wrong with the configuration and the scripts; change nothing
@@ -72,6 +77,7 @@ pub fn main(registry: Registry) -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args, registry),
+        Command::Demo(args) => demo::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args, &registry),
         Command::Status(args) => status::run(&args),
@@ -84,6 +90,12 @@ pub fn main(registry: Registry) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }
+}
+
+/// The status of a service, for `demo`. Blocks.
+pub(crate) fn status_of(admin: String, data: PathBuf) -> anyhow::Result<StatusReport> {
+    let text = http::ServiceArgs::at(admin, data).get_json("/status")?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// A command that has said all there is to say and still failed.

@@ -30,6 +30,7 @@ pub mod telemetry;
 
 mod clock;
 mod core;
+mod demo;
 mod device;
 mod mq;
 mod net;

@@ -63,7 +63,7 @@ pub(super) struct FleetArgs {
     /// Where the report goes, as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// MQ connections that put
+    /// MQ connections that put, and as many that get
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     mq_connections: u32,
     /// Messages in a unit of work
@@ -163,7 +163,7 @@ fn options(args: FleetArgs, seed: u64) -> FleetOptions {
 /// A bar on a terminal until it is aborted.
 fn show(options: &FleetOptions) -> tokio::task::JoinHandle<()> {
     let progress = Arc::clone(&options.progress);
-    let all = 2 * (options.expected(Way::Down) + options.expected(Way::Up)) + u64::from(options.devices);
+    let all = 2 * (options.expected(Way::Down) + options.expected(Way::Up)) + 2 * u64::from(options.devices);
     let bar = Bar(ProgressBar::new(all));
     if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {percent:>3} % {msg}") {
         bar.0.set_style(style);
@@ -187,7 +187,7 @@ impl Drop for Bar {
 }
 
 fn describe(progress: &Progress) -> String {
-    let Progress { put, delivered, answered, read_back, devices_done } = progress;
+    let Progress { put, delivered, answered, read_back, devices_done, .. } = progress;
     let [put, delivered, answered, read_back, done] =
         [put, delivered, answered, read_back, devices_done].map(|counter| counter.load(Ordering::Relaxed));
     format!(

@@ -2,50 +2,72 @@
 
 use mqe::DeviceName;
 use mqe::fields::{Fields, Value as Field};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::device::Received;
 
-/// A message, as one object. Ids are in hexadecimal, `null` where there is none; `expiry_ms` is the wall clock time
-/// at which it expires, in milliseconds since 1970.
-pub(crate) fn received(device: DeviceName, received: &Received) -> Value {
+/// A message, as one object. Ids are in hexadecimal.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    device: String,
+    queue: String,
+    origin_qmgr: String,
+    uid: String,
+    message_id: Option<String>,
+    correlation_id: Option<String>,
+    priority: u8,
+    persistent: bool,
+    /// When it expires: wall clock milliseconds since 1970.
+    expiry_ms: Option<u64>,
+    deliveries: u8,
+    /// `QUEUE` or `QUEUE@QMGR`.
+    reply_to: Option<String>,
+    format: String,
+    encoding: i32,
+    ccsid: i32,
+    properties: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_base64: Option<String>,
+}
+
+/// What `pull` prints of a message that this device got.
+pub(crate) fn line(device: DeviceName, received: &Received) -> Line {
     let Received { uid, deliveries, message, .. } = received;
     let md = &message.descriptor;
     let reply_to = match (md.reply_to_q.is_blank(), md.reply_to_q_mgr.is_blank()) {
-        (true, _) => Value::Null,
-        (false, true) => md.reply_to_q.to_string().into(),
-        (false, false) => format!("{}@{}", md.reply_to_q, md.reply_to_q_mgr).into(),
+        (true, _) => None,
+        (false, true) => Some(md.reply_to_q.to_string()),
+        (false, false) => Some(format!("{}@{}", md.reply_to_q, md.reply_to_q_mgr)),
     };
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    put("device", device.to_string().into());
-    put("queue", message.queue.to_string().into());
-    put("origin_qmgr", message.origin_qmgr.to_string().into());
-    put("uid", uid.to_string().into());
-    put("message_id", hex(&md.msg_id.0));
-    put("correlation_id", hex(&md.correl_id.0));
-    put("priority", message.priority().into());
-    put("persistent", message.is_persistent().into());
-    put("expiry_ms", message.expiry_ms.into());
-    put("deliveries", (*deliveries).into());
-    put("reply_to", reply_to);
-    put("format", md.format.text().into());
-    put("encoding", md.encoding.0.into());
-    put("ccsid", md.ccsid.0.into());
-    put("properties", fields(&message.properties));
-    match std::str::from_utf8(&message.payload) {
-        Ok(text) => put("payload", text.into()),
-        Err(_) => put("payload_base64", base64(&message.payload).into()),
-    };
-    Value::Object(object)
+    let payload = String::from_utf8(message.payload.to_vec()).ok();
+    Line {
+        device: device.to_string(),
+        queue: message.queue.to_string(),
+        origin_qmgr: message.origin_qmgr.to_string(),
+        uid: uid.to_string(),
+        message_id: hex(&md.msg_id.0),
+        correlation_id: hex(&md.correl_id.0),
+        priority: message.priority(),
+        persistent: message.is_persistent(),
+        expiry_ms: message.expiry_ms,
+        deliveries: *deliveries,
+        reply_to,
+        format: md.format.text(),
+        encoding: md.encoding.0,
+        ccsid: md.ccsid.0,
+        properties: fields(&message.properties),
+        payload_base64: payload.is_none().then(|| base64(&message.payload)),
+        payload,
+    }
 }
 
-/// Null for an id of zeros.
-fn hex(id: &[u8]) -> Value {
-    if id.iter().all(|byte| *byte == 0) {
-        return Value::Null;
-    }
-    id.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+/// None for an id of zeros.
+fn hex(id: &[u8]) -> Option<String> {
+    let is_none = id.iter().all(|byte| *byte == 0);
+    (!is_none).then(|| id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn fields(fields: &Fields) -> Value {
@@ -86,7 +108,46 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mqe::{DeviceMessage, StoreIdentity, Uid};
+
     use super::*;
+
+    #[test]
+    fn a_line_says_what_users_were_promised() {
+        let mut message = DeviceMessage::new("ORDERS".parse().unwrap(), vec![0xFF].into());
+        message.descriptor.reply_to_q = "R".parse().unwrap();
+        message.descriptor.reply_to_q_mgr = "QM1".parse().unwrap();
+        message.descriptor.correl_id.0[23] = 0xAB;
+        let uid = Uid { store: StoreIdentity([1; 16]), id: store::Id::from_u64(7) };
+        let received = Received { uid, deliveries: 2, again: false, message };
+        let text = serde_json::to_string(&line("DEV00001".parse().unwrap(), &received)).unwrap();
+        let names = [
+            "device",
+            "queue",
+            "origin_qmgr",
+            "uid",
+            "message_id",
+            "correlation_id",
+            "priority",
+            "persistent",
+            "expiry_ms",
+            "deliveries",
+            "reply_to",
+            "format",
+            "encoding",
+            "ccsid",
+            "properties",
+            "payload_base64",
+        ];
+        // In this order.
+        let places: Vec<_> = names.iter().map(|name| text.find(&format!("\"{name}\":")).unwrap()).collect();
+        assert!(places.is_sorted(), "{text}");
+        for part in ["\"message_id\":null", "ab\"", "\"deliveries\":2", "\"reply_to\":\"R@QM1\"", "\"/w==\""]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("\"payload\":"), "{text}");
+    }
 
     #[test]
     fn base64_pads() {

@@ -108,7 +108,7 @@ async fn take(
             Fate::Undecided => true,
         };
         if is_decided {
-            lines.push(super::received(args.device.device, received).to_string());
+            lines.push(serde_json::to_string(&super::json::line(args.device.device, received))?);
         }
         if matches!(fate, Fate::Stored | Fate::Accepted) && is_decided {
             used.push(received.uid);

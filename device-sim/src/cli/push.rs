@@ -1,6 +1,7 @@
 //! `device-sim push`: puts lines as a device.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -46,6 +47,7 @@ pub(super) struct Target {
 #[derive(Debug, Default)]
 struct Told {
     put: u64,
+    /// Those of an earlier call included.
     taken: u64,
     refused: u64,
     open: usize,
@@ -60,7 +62,9 @@ pub(super) async fn run(args: PushArgs) -> anyhow::Result<ExitCode> {
     }
     let mut told = Told::default();
     let mut input = BufReader::new(tokio::io::stdin());
+    let mut lines = 0_u64;
     while let Some(line) = next_line(&mut input).await? {
+        lines += 1;
         for _ in 0..args.count {
             device.put(put_of(&args, &line)).await?;
             told.put += 1;
@@ -68,13 +72,16 @@ pub(super) async fn run(args: PushArgs) -> anyhow::Result<ExitCode> {
         if device.status().open_puts >= OPEN_MAX {
             let waited = device.until(args.device.wait, |status| status.open_puts < OPEN_MAX / 2).await?;
             if !waited {
+                eprintln!(
+                    "device-sim: the lines behind the first {lines} are not read: the outbox does not empty"
+                );
                 break;
             }
         }
     }
     told.add(device.flush(args.device.wait).await?);
     let status = device.status();
-    device.close(std::time::Duration::ZERO).await?;
+    device.close(Duration::ZERO).await?;
     println!(
         "{} put by {}: {} confirmed, {} refused, {} not confirmed",
         told.put, args.device.device, told.taken, told.refused, told.open

@@ -274,13 +274,14 @@ impl<S: DeviceStore> Driver<S> {
             if std::mem::take(&mut self.forgets) {
                 self.machine = machine(&self.options, &self.store);
             }
+            // Whoever sees that no put is open finds all outcomes.
+            for outcome in turn.decided {
+                let _ = self.outcomes.send(outcome);
+            }
             self.look();
             // Whoever is told something below finds the status to be so. None of them has to be there any more.
             for received in turn.handed {
                 let _ = self.inbox.send(received);
-            }
-            for outcome in turn.decided {
-                let _ = self.outcomes.send(outcome);
             }
             for (reply, sequences) in turn.changes {
                 let _ = reply.send(sequences);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context;
-use mq_wire::{CorrelId, QMgrName};
+use mq_wire::QMgrName;
 use mqe::DeviceName;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -99,6 +99,9 @@ impl Player {
 
     async fn play(mut self, turns: Arc<Semaphore>) -> anyhow::Result<Self> {
         let shared = Arc::clone(&self.shared);
+        while shared.progress.put.load(Ordering::Relaxed) < shared.options.devices_after {
+            time::sleep(WAIT / 10).await;
+        }
         if !self.is_online {
             // The sender lives as long as `shared`.
             let _ = shared.all_put.subscribe().wait_for(|all_put| *all_put).await;
@@ -137,6 +140,7 @@ impl Player {
                 device.used(&[received.uid]).await?;
             }
             if is_empty && device.settle(WAIT).await? {
+                self.shared.progress.looked_again.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }
             self.note_trouble(&device);
@@ -248,7 +252,7 @@ impl Player {
             let stream = Stream { way: Way::Up, device: self.number, queue };
             let label = Label { run: shared.run, stream, sequence, made_us: shared.elapsed_us() };
             let mut message = device::text_message(options.reply_queue, label.payload(options.size));
-            message.descriptor.correl_id = CorrelId(shared.correl_id().0);
+            message.descriptor.correl_id = shared.correl_id(self.number % options.mq_connections);
             puts.push(NewPut { queue: options.reply_queue, queue_manager: QMgrName::BLANK, message });
             labels.push((stream, sequence));
         }

@@ -1,4 +1,5 @@
-//! The application that reads what devices put: units of work; what a unit brought counts when it is committed.
+//! The application that reads what devices put: units of work; what a unit brought counts when it is committed. Each
+//! connection reads what every `mq_connections`th device put, so that it sees the order.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,13 +22,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LABEL_BYTES_MAX: usize = 1024;
 
 /// Reads until all has come that was put, the devices are done, and nothing more comes.
-pub(super) async fn run(shared: Arc<Shared>) -> anyhow::Result<()> {
+pub(super) async fn run(shared: Arc<Shared>, worker: u32) -> anyhow::Result<()> {
     let options = &shared.options;
-    let mut units = Units::new(options.mq.clone(), options.get_state_queue, shared.run, "get");
+    let mut units =
+        Units::new(options.mq.clone(), options.get_state_queue, shared.run, &format!("get {worker}"));
     loop {
         let are_devices_done = *shared.devices_done.borrow();
         let mut got = Vec::new();
-        let is_committed = match attempt(&shared, &mut units, &mut got).await {
+        let is_committed = match attempt(&shared, worker, &mut units, &mut got).await {
             Ok(()) => true,
             Err(Failed::For(error)) => return Err(error.into()),
             Err(Failed::InDoubt) => {
@@ -60,7 +62,12 @@ pub(super) async fn run(shared: Arc<Shared>) -> anyhow::Result<()> {
 }
 
 /// One unit of work. What it got counts only when it is known to be committed; with nothing it is backed out.
-async fn attempt(shared: &Shared, units: &mut Units, got: &mut Vec<Bytes>) -> Result<(), Failed> {
+async fn attempt(
+    shared: &Shared,
+    worker: u32,
+    units: &mut Units,
+    got: &mut Vec<Bytes>,
+) -> Result<(), Failed> {
     units.begin().await?;
     let options = &shared.options;
     let od = Mqod { object_name: options.reply_queue.into(), ..Mqod::default() };
@@ -73,7 +80,7 @@ async fn attempt(shared: &Shared, units: &mut Units, got: &mut Vec<Bytes>) -> Re
         },
     };
     while got.len() < options.unit_messages as usize {
-        match next(shared, units, handle, got.is_empty()).await? {
+        match next(shared, worker, units, handle, got.is_empty()).await? {
             Ok(Some(payload)) => got.push(payload),
             Ok(None) => break,
             Err(error) => return Err(units.failed(format!("cannot get from {}", options.reply_queue), error)),
@@ -84,11 +91,12 @@ async fn attempt(shared: &Shared, units: &mut Units, got: &mut Vec<Bytes>) -> Re
 
 async fn next(
     shared: &Shared,
+    worker: u32,
     units: &mut Units,
     handle: i32,
     is_first: bool,
 ) -> Result<Result<Option<Bytes>, ClientError>, Failed> {
-    let md = Mqmd { correl_id: shared.correl_id(), ..Mqmd::default() };
+    let md = Mqmd { correl_id: shared.correl_id(worker), ..Mqmd::default() };
     let wait = if is_first { GetOptions::WAIT } else { GetOptions::empty() };
     let gmo = Mqgmo {
         options: GetOptions::SYNCPOINT | GetOptions::FAIL_IF_QUIESCING | GetOptions::NO_PROPERTIES | wait,

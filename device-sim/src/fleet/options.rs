@@ -11,7 +11,7 @@ use mqe::DeviceName;
 use super::faults::Faults;
 use super::payload::Way;
 use super::shared::Progress;
-use crate::device;
+use crate::device::{self, Counts};
 
 /// Which way messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
@@ -66,7 +66,7 @@ pub struct FleetOptions {
     pub faults: Faults,
     /// Which way messages go.
     pub direction: Direction,
-    /// MQ connections that put.
+    /// MQ connections that put, and as many that get.
     pub mq_connections: u32,
     /// Messages in a unit of work.
     pub unit_messages: u32,
@@ -78,7 +78,7 @@ pub struct FleetOptions {
     pub reply_queue: QName,
     /// Before the number in the names of devices.
     pub device_prefix: String,
-    /// Before the number in the names of queues.
+    /// Before the number in the names of queues; the name, if a device has one only.
     pub queue_prefix: String,
     /// Between queue and device in an address.
     pub separator: char,
@@ -88,8 +88,12 @@ pub struct FleetOptions {
     pub give_up: Duration,
     /// Loses, doubles and swaps a message behind the device's back: the ledger must find each.
     pub self_test: bool,
+    /// Devices come when so many messages are put to them; 0 is at once.
+    pub devices_after: u64,
     /// How far it is.
     pub progress: Arc<Progress>,
+    /// What the devices have done.
+    pub counts: Arc<Counts>,
 }
 
 impl FleetOptions {
@@ -120,7 +124,9 @@ impl FleetOptions {
             state: None,
             give_up: Duration::from_secs(60),
             self_test: false,
+            devices_after: 0,
             progress: Arc::default(),
+            counts: Arc::default(),
         }
     }
 
@@ -145,12 +151,20 @@ impl FleetOptions {
 
     /// A device queue's name; numbers are from 1.
     pub fn queue_name(&self, number: u32) -> Result<QName, mq_wire::NameError> {
-        QName::new(&format!("{}{number}", self.queue_prefix))
+        QName::new(&self.queue_text(number))
+    }
+
+    /// The name as text: the only queue of a device has no number.
+    pub(super) fn queue_text(&self, number: u32) -> String {
+        if self.queues == 1 { self.queue_prefix.clone() } else { format!("{}{number}", self.queue_prefix) }
     }
 
     /// The number of a device's queue.
     pub(super) fn queue_number(&self, name: QName) -> Option<u32> {
-        name.to_string().strip_prefix(&self.queue_prefix)?.parse().ok()
+        match name.to_string().strip_prefix(&self.queue_prefix)? {
+            "" if self.queues == 1 => Some(1),
+            number => number.parse().ok(),
+        }
     }
 
     /// Whether it can be played at all.

@@ -55,7 +55,10 @@ pub(super) async fn run(shared: Arc<Shared>, worker: u32) -> anyhow::Result<()> 
 /// One unit of work, until it is committed.
 async fn put(shared: &Shared, units: &mut Units, items: &[Item]) -> anyhow::Result<()> {
     loop {
-        match attempt(shared, units, items).await {
+        let mut in_unit = 0;
+        let attempted = attempt(shared, units, items, &mut in_unit).await;
+        shared.progress.in_unit.fetch_sub(in_unit, Ordering::Relaxed);
+        match attempted {
             Ok(()) => break,
             Err(Failed::For(error)) => return Err(error.into()),
             Err(Failed::InDoubt) => {
@@ -74,7 +77,12 @@ async fn put(shared: &Shared, units: &mut Units, items: &[Item]) -> anyhow::Resu
     Ok(())
 }
 
-async fn attempt(shared: &Shared, units: &mut Units, items: &[Item]) -> Result<(), Failed> {
+async fn attempt(
+    shared: &Shared,
+    units: &mut Units,
+    items: &[Item],
+    in_unit: &mut u64,
+) -> Result<(), Failed> {
     units.begin().await?;
     for item in items {
         let Open { connection, .. } = units.open()?;
@@ -93,6 +101,8 @@ async fn attempt(shared: &Shared, units: &mut Units, items: &[Item]) -> Result<(
         if let Err(error) = connection.put1(od, md, pmo, payload).await {
             return Err(units.failed(format!("cannot put to {to}"), error));
         }
+        *in_unit += 1;
+        shared.progress.in_unit.fetch_add(1, Ordering::Relaxed);
     }
     units.commit().await
 }
@@ -101,7 +111,7 @@ fn address(shared: &Shared, stream: Stream) -> (Mqod, String) {
     let options = &shared.options;
     let Stream { device, queue, .. } = stream;
     let name =
-        format!("{}{queue}{}{}{device:05}", options.queue_prefix, options.separator, options.device_prefix);
+        format!("{}{}{}{device:05}", options.queue_text(queue), options.separator, options.device_prefix);
     let via: QMgrName = options.via;
     let to = format!("{name} at {via}");
     // The options were checked: names of the highest numbers are names.

@@ -19,6 +19,8 @@ use crate::proxy::Proxy;
 pub struct Progress {
     /// Messages put to devices, in committed units of work.
     pub put: AtomicU64,
+    /// Messages put in units of work that are not committed yet.
+    pub in_unit: AtomicU64,
     /// Messages that devices got, repeats included.
     pub delivered: AtomicU64,
     /// Messages that devices put.
@@ -27,12 +29,15 @@ pub struct Progress {
     pub read_back: AtomicU64,
     /// Devices that are done.
     pub devices_done: AtomicU64,
+    /// Devices that have looked whether something comes again.
+    pub looked_again: AtomicU64,
 }
 
 impl Progress {
     /// Grows whenever anything moves.
     pub fn total(&self) -> u64 {
-        [&self.put, &self.delivered, &self.answered, &self.read_back, &self.devices_done]
+        let Self { put, delivered, answered, read_back, devices_done, looked_again, .. } = self;
+        [put, delivered, answered, read_back, devices_done, looked_again]
             .iter()
             .map(|counter| counter.load(Ordering::Relaxed))
             .sum()
@@ -78,7 +83,7 @@ impl Shared {
             ledger: Mutex::new(Ledger::new(run)),
             latency: Mutex::new([histogram(), histogram()]),
             trouble: Mutex::default(),
-            counts: Arc::default(),
+            counts: Arc::clone(&options.counts),
             progress: Arc::clone(&options.progress),
             hardships: Hardships::default(),
             all_put: watch::Sender::new(false),
@@ -100,9 +105,11 @@ impl Shared {
         self.begun.elapsed().as_micros() as u64
     }
 
-    /// By which the application knows the messages of this run on the queue that devices put to.
-    pub(super) fn correl_id(&self) -> CorrelId {
+    /// By which one of the applications that get knows its messages on the queue that devices put to: those of this
+    /// run, and of its own devices, so that it sees their order.
+    pub(super) fn correl_id(&self, worker: u32) -> CorrelId {
         let mut id = *b"MQFLEET.................";
+        id[12..16].copy_from_slice(&worker.to_be_bytes());
         id[16..].copy_from_slice(&self.run.to_be_bytes());
         CorrelId(id)
     }

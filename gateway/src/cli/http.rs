@@ -37,6 +37,11 @@ pub(super) struct Answer {
 }
 
 impl ServiceArgs {
+    /// A service that is known already.
+    pub(super) fn at(admin: String, data: PathBuf) -> Self {
+        Self { admin: Some(admin), data: Some(data) }
+    }
+
     /// The answer to a GET.
     pub(super) fn get(&self, path: &str) -> anyhow::Result<Answer> {
         let address = self.address();
