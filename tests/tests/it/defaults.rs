@@ -2,6 +2,7 @@
 
 use integration_tests::mq::{Mq, reason};
 use integration_tests::service::Service;
+use mq_client::ClientError;
 use mq_wire::{Mqod, ObjectType, OpenOptions, Reason, Selector};
 
 use crate::GATEWAY;
@@ -90,7 +91,7 @@ fn who_gets_in() {
     let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
     let mut check = |queue: &str, expected: Option<Reason>| {
         let outcome = app.open(queue, "", OpenOptions::OUTPUT);
-        assert_eq!(outcome.as_ref().err().map(|error| error.reason()), expected, "{queue}: {outcome:?}");
+        assert_eq!(outcome.as_ref().err().map(ClientError::reason), expected, "{queue}: {outcome:?}");
     };
     check("DEV.QUEUE.1", None);
     check("SYSTEM.ADMIN.COMMAND.QUEUE", Some(Reason::NOT_AUTHORIZED));

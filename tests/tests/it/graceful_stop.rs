@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use integration_tests::mq::{Mq, persistent};
 use integration_tests::service::Service;
 use integration_tests::wait;
+use mq_client::ClientError;
 use mq_wire::{GetOptions, OpenOptions, PutOptions, Reason};
 
 use crate::GATEWAY;
@@ -54,7 +55,7 @@ fn a_stop_keeps_what_was_committed_and_nothing_else() {
     assert!(ended.stderr.contains("stopped"), "{}", ended.stderr);
     // 2161 where it was told, 2009 where it was cut.
     let outcome = waiter.join().unwrap();
-    let reason = outcome.as_ref().map_err(|error| error.reason());
+    let reason = outcome.as_ref().map_err(ClientError::reason);
     assert!(
         matches!(
             reason,

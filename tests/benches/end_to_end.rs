@@ -1,0 +1,224 @@
+//! From an application's put to a device's confirm, through a gateway in a process of its own, against a bare TCP
+//! ping-pong of 64 bytes in the same run. Prints figures and ratios, and where the gateway's processor time went by
+//! thread; it asserts nothing.
+//!
+//! `cargo bench -p integration-tests --bench end_to_end [-- ROUNDS]`. The data directory is in the folder for temporary
+//! files (`TMPDIR`); one in memory proves nothing.
+
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use device_sim::device::{Counts, Device, DeviceOptions};
+use integration_tests::mq::{Mq, persistent};
+use integration_tests::service::Service;
+use integration_tests::wait;
+use mq_client::ConnectOptions;
+use mq_wire::{OpenOptions, PutOptions};
+
+const DEVICES: usize = 20;
+const APPLICATIONS: usize = 4;
+/// Messages of an application in a round.
+const MESSAGES: usize = 2_500;
+const UNIT: usize = 50;
+const BODY_BYTES: usize = 256;
+/// Messages that are put one after the other, each when the one before it is confirmed.
+const SINGLE: usize = 50;
+const PING_BYTES: usize = 64;
+const PING_SLICE: Duration = Duration::from_millis(250);
+const TIME: Duration = Duration::from_secs(120);
+
+/// Rounds of something, added up.
+#[derive(Debug, Default)]
+struct Figures {
+    count: usize,
+    time: Duration,
+}
+
+impl Figures {
+    fn add(&mut self, count: usize, time: Duration) {
+        self.count += count;
+        self.time += time;
+    }
+
+    fn per_second(&self) -> f64 {
+        self.count as f64 / self.time.as_secs_f64()
+    }
+
+    fn micros(&self) -> f64 {
+        1e6 / self.per_second()
+    }
+}
+
+fn main() {
+    let rounds = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(5);
+    let mut service = Service::start(env!("CARGO_BIN_EXE_mqe-gateway-under-test"));
+    let counts = Arc::new(Counts::default());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    for index in 0..DEVICES {
+        let options = DeviceOptions {
+            counts: Arc::clone(&counts),
+            ..DeviceOptions::new(service.devices().to_string(), format!("DEV{index:05}").parse().unwrap())
+        };
+        runtime.spawn(play(options));
+    }
+    let confirmed = || usize::try_from(counts.confirmed.load(Ordering::Relaxed)).unwrap();
+    let (mut ping_pong, mut stream, mut single) = <(Figures, Figures, Figures)>::default();
+    let options = service.connect_options("DEV.APP.SVRCONN");
+    let mut ping = Ping::start();
+    // Once for everything that is made on first use.
+    put_all(&options, UNIT);
+    wait::until("the first messages", TIME, || (confirmed() == APPLICATIONS * UNIT).then_some(()));
+
+    let (syncs, threads) = (syncs(&service), thread_millis(service.process().id()));
+    for _ in 0..rounds {
+        ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
+        let (before, begun) = (confirmed(), Instant::now());
+        put_all(&options, MESSAGES);
+        let expected = before + APPLICATIONS * MESSAGES;
+        wait::until("all confirms", TIME, || (confirmed() == expected).then_some(()));
+        stream.add(APPLICATIONS * MESSAGES, begun.elapsed());
+    }
+    let stream_syncs = self::syncs(&service) - syncs;
+    let stream_threads = thread_millis(service.process().id());
+    for _ in 0..rounds {
+        ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
+        single.add(SINGLE, one_by_one(&options, confirmed));
+    }
+
+    println!(
+        "TCP ping-pong, {PING_BYTES} bytes: {:.0}/s, {:.1} us each",
+        ping_pong.per_second(),
+        ping_pong.micros()
+    );
+    println!(
+        "put to confirm, {BODY_BYTES} bytes, persistent, units of {UNIT}, {APPLICATIONS} applications, {DEVICES} devices: \
+         {:.0} messages/s, {:.1} us each, {:.2} ping-pongs each, {:.4} syncs each",
+        stream.per_second(),
+        stream.micros(),
+        stream.micros() / ping_pong.micros(),
+        stream_syncs as f64 / stream.count as f64
+    );
+    println!(
+        "put to confirm, one by one: {:.0}/s, {:.0} us each, {:.1} ping-pongs each",
+        single.per_second(),
+        single.micros(),
+        single.micros() / ping_pong.micros()
+    );
+    println!("processor time of the gateway's threads in the stream:");
+    for (name, after) in stream_threads {
+        let used = after - threads.get(&name).copied().unwrap_or(0);
+        println!("  {name:<16} {used:>6} ms {:>7.2} us a message", used as f64 * 1e3 / stream.count as f64);
+    }
+}
+
+/// Takes what comes, for ever.
+async fn play(options: DeviceOptions) {
+    let mut device = Device::open(options).await.unwrap();
+    loop {
+        let Some(first) = device.next(TIME).await.unwrap() else { continue };
+        let more = std::iter::from_fn(|| device.try_next());
+        let uids: Vec<_> = std::iter::once(first).chain(more).map(|message| message.uid).collect();
+        device.used(&uids).await.unwrap();
+    }
+}
+
+/// Each application puts so many messages, round robin to all devices.
+fn put_all(options: &ConnectOptions, messages: usize) {
+    thread::scope(|scope| {
+        for _ in 0..APPLICATIONS {
+            scope.spawn(|| {
+                let mut app = Mq::connect(options).unwrap();
+                let handles: Vec<i32> = (0..DEVICES).map(|device| open(&mut app, device)).collect();
+                for number in 0..messages {
+                    let handle = handles[number % DEVICES];
+                    app.put(handle, persistent(), PutOptions::SYNCPOINT, vec![b'x'; BODY_BYTES]).unwrap();
+                    if (number + 1) % UNIT == 0 || number + 1 == messages {
+                        app.commit().unwrap();
+                    }
+                }
+                app.disconnect().unwrap();
+            });
+        }
+    });
+}
+
+/// One message after the other; the time of all.
+fn one_by_one(options: &ConnectOptions, confirmed: impl Fn() -> usize) -> Duration {
+    let mut app = Mq::connect(options).unwrap();
+    let handle = open(&mut app, 0);
+    let before = confirmed();
+    let begun = Instant::now();
+    for number in 0..SINGLE {
+        app.put(handle, persistent(), PutOptions::NO_SYNCPOINT, vec![b'x'; BODY_BYTES]).unwrap();
+        // Looks without a pause: a wait would be longer than what is measured.
+        while confirmed() <= before + number {
+            assert!(begun.elapsed() < TIME, "a message is not confirmed");
+            thread::yield_now();
+        }
+    }
+    let time = begun.elapsed();
+    app.disconnect().unwrap();
+    time
+}
+
+fn open(app: &mut Mq, device: usize) -> i32 {
+    app.open(&format!("ORDERS%DEV{device:05}"), "GATE1", OpenOptions::OUTPUT).unwrap()
+}
+
+/// Syncs of the store since its start.
+fn syncs(service: &Service) -> u64 {
+    service.status()["store"]["syncs"].as_u64().unwrap()
+}
+
+/// Processor time by name of thread, in milliseconds (proc(5), fields 14 and 15 of `stat`, in hundredths of a second).
+fn thread_millis(process: u32) -> BTreeMap<String, u64> {
+    let mut millis = BTreeMap::new();
+    for task in std::fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")).unwrap() {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap_or_default();
+        let Some((begin, rest)) = stat.rsplit_once(") ") else { continue };
+        let name = begin.split_once('(').unwrap().1;
+        let ticks: u64 = rest.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        *millis.entry(name.to_owned()).or_default() += ticks * 10;
+    }
+    millis
+}
+
+/// A bare connection to an echo.
+struct Ping {
+    stream: TcpStream,
+}
+
+impl Ping {
+    fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut echo, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        echo.set_nodelay(true).unwrap();
+        thread::spawn(move || {
+            let mut bytes = [0; PING_BYTES];
+            while echo.read_exact(&mut bytes).is_ok() && echo.write_all(&bytes).is_ok() {}
+        });
+        Self { stream }
+    }
+
+    fn rounds(&mut self, span: Duration) -> usize {
+        let begun = Instant::now();
+        let mut bytes = [0; PING_BYTES];
+        let mut rounds = 0;
+        while begun.elapsed() < span {
+            self.stream.write_all(&bytes).unwrap();
+            self.stream.read_exact(&mut bytes).unwrap();
+            rounds += 1;
+        }
+        rounds
+    }
+}
