@@ -115,10 +115,23 @@ pub(crate) fn main() -> ExitCode {
     match outcome {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("device-sim: {error:#}");
+            eprintln!("device-sim: {}", explain(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The causes, without those that the one before has said already.
+fn explain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// `host:port`.

@@ -48,8 +48,9 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Plays the fleet to its end. An error is one of the set-up or of MQ; what went wrong with messages is in the report.
 pub async fn run(options: FleetOptions) -> anyhow::Result<Report> {
     options.check()?;
-    // Each connection has two ends more when it goes through the proxy.
-    let wanted = 3 * options.connections.min(options.devices as usize) as u64 + OTHER_DESCRIPTORS;
+    // A connection through the proxy has two ends more in this process.
+    let connections = options.connections.min(options.devices as usize) as f64;
+    let wanted = (connections * (1.0 + 2.0 * options.faults.cut)).ceil() as u64 + OTHER_DESCRIPTORS;
     let descriptors = limits::raise_descriptors(wanted);
     if descriptors < wanted {
         tracing::warn!(

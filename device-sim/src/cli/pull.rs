@@ -83,7 +83,13 @@ pub(super) async fn run(args: PullArgs) -> anyhow::Result<ExitCode> {
         printed += take(&args, fate, &device, batch).await?;
         until = Instant::now() + args.device.wait;
     }
-    end(device, fate, fate != Fate::Stored && args.queue.is_some(), printed).await
+    let status = device.status();
+    end(device, fate, fate != Fate::Stored && args.queue.is_some(), printed).await?;
+    let has_enough = args.max.is_some_and(|max| printed >= max);
+    if let Some(why) = status.trouble.filter(|_| !status.ready && !has_enough) {
+        anyhow::bail!("{printed} messages were printed; then the gateway was not reached any more: {why}");
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what is to be printed. How many that were.
@@ -135,7 +141,7 @@ fn passing(outcome: Result<(), DeviceError>) -> Result<bool, DeviceError> {
     }
 }
 
-async fn end(device: Device, fate: Fate, has_others: bool, printed: u64) -> anyhow::Result<ExitCode> {
+async fn end(device: Device, fate: Fate, has_others: bool, printed: u64) -> anyhow::Result<()> {
     let status = device.status();
     // Messages that are not decided never settle.
     let wait =
@@ -149,7 +155,7 @@ async fn end(device: Device, fate: Fate, has_others: bool, printed: u64) -> anyh
         let why = status.trouble.unwrap_or_else(|| "no answer came".to_owned());
         anyhow::bail!("{printed} messages were printed, not all are confirmed to the gateway: {why}");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A reason code by number or name.

@@ -63,7 +63,7 @@ impl DeviceOptions {
             unused_max: 256,
             connect_timeout: Duration::from_secs(15),
             pause_first: Duration::from_millis(50),
-            pause_max: Duration::from_secs(2),
+            pause_max: Duration::from_secs(1),
             counts: Arc::default(),
         }
     }

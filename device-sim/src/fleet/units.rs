@@ -9,10 +9,12 @@ use mq_client::{ClientError, ConnectOptions, Connection};
 use mq_wire::{
     CorrelId, GetOptions, Mqgmo, Mqmd, Mqod, Mqpmo, OpenOptions, Persistence, PutOptions, QName, Reason,
 };
-use tokio::time;
+use tokio::time::{self, Instant};
 
 /// Pause before the next try to connect, or to look whether an old unit of work is finished.
 const PAUSE: Duration = Duration::from_millis(100);
+/// A service that is starting may be awaited for so long.
+const FIRST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// Bytes of a state message.
 const STATE_BYTES: u32 = 8;
 
@@ -20,7 +22,7 @@ const STATE_BYTES: u32 = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum UnitsError {
     /// MQ says no, and will say so again.
-    #[error("{doing}: {source}")]
+    #[error("{doing}")]
     Mq {
         /// What was tried.
         doing: String,
@@ -63,6 +65,7 @@ pub(super) struct Units {
     /// The last unit that is known to be committed.
     last: u64,
     open: Option<Open>,
+    begun: Instant,
     connected_once: bool,
     pub(super) breaks: u64,
     pub(super) found_committed: u64,
@@ -90,6 +93,7 @@ impl Units {
             has_state: false,
             last: 0,
             open: None,
+            begun: Instant::now(),
             connected_once: false,
             breaks: 0,
             found_committed: 0,
@@ -220,7 +224,7 @@ impl Units {
                     self.connected_once = true;
                     self.open = Some(open);
                 }
-                Err(source) if !self.connected_once && !is_passing(source.reason()) => {
+                Err(source) if !self.connected_once && !is_passing(source.reason()) && self.is_late() => {
                     let doing = "cannot connect to MQ".to_owned();
                     return Err(Failed::For(Box::new(UnitsError::Mq { doing, source })));
                 }
@@ -231,6 +235,11 @@ impl Units {
             }
         }
         Ok(())
+    }
+
+    /// Whether a queue manager that was never reached is taken for a mistake.
+    fn is_late(&self) -> bool {
+        self.begun.elapsed() >= FIRST_CONNECT_WITHIN
     }
 
     async fn try_connect(&mut self) -> Result<Open, ClientError> {
