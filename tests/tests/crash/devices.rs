@@ -36,7 +36,12 @@ fn every_message_once_in_both_directions_through_kills() {
         let (devices, messages) = tools::count((200, 20), (40, 10));
         let (prefix, seed) = (format!("DEV{fleets}X"), seed.number.wrapping_add(fleets));
         let fleet = Fleet { devices, messages, faults: "cut=0.1,crash=0.01", prefix, seed };
+        let accepted = accepted(&service);
         let (mut process, report) = fleet.start(&service, &format!("fleet-{fleets}"));
+        // A fleet that finds no queue manager when it begins is right to give up.
+        wait::until("messages of the fleet", PROGRESS, || {
+            (self::accepted(&service) > accepted).then_some(())
+        });
         while killed < kills && serves(&service, &mut process, rng.random_range(20..400)) {
             wait::pause(Duration::from_micros(rng.random_range(0..20_000)));
             service.kill();
@@ -54,15 +59,22 @@ fn every_message_once_in_both_directions_through_kills() {
     eprintln!("crash_devices: {killed} kills, {fleets} fleets, {:?}", begun.elapsed());
 }
 
-/// Waits until this start has written so many records; false if the fleet has come to its end.
+/// Messages that were taken in for devices since the data directory was made.
+#[track_caller]
+fn accepted(service: &Service) -> u64 {
+    service.status()["area"]["ends"]["accepted"].as_u64().unwrap_or(0)
+}
+
+/// Waits until so many records more were written; false if the fleet has come to its end.
 #[track_caller]
 fn serves(service: &Service, fleet: &mut Process, records: u64) -> bool {
+    let written = || service.status()["store"]["records"].as_u64().unwrap();
+    let wanted = written() + records;
     wait::until("progress of the fleet", PROGRESS, || {
         if !fleet.is_running() {
             return Some(false);
         }
-        let written = service.status()["store"]["records"].as_u64().unwrap();
-        (written >= records).then_some(true)
+        (written() >= wanted).then_some(true)
     })
 }
 
