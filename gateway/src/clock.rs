@@ -11,6 +11,14 @@ pub(crate) struct Moment {
     pub(crate) instant: Instant,
 }
 
+/// Waits for a moment, or for ever.
+pub(crate) async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Reads both clocks.
 pub(crate) fn now() -> Moment {
     // A wall clock before 1970 is a machine without a clock: messages then carry that date, nothing else depends on it.

@@ -20,7 +20,7 @@ mod status;
 mod tests;
 mod turn;
 
-pub(crate) use bodies::{Bodies, HeldRecord};
+pub(crate) use bodies::{Bodies, Share, read};
 pub(crate) use command::{
     Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
     ToDevice, ToMq,

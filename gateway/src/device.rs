@@ -4,6 +4,8 @@
 mod connection;
 mod puts;
 
+use std::path::Path;
+
 use mqe::area::{Area, AreaSettings, Onboarding, RecoverError};
 use mqe::frame::{FRAME_BYTES_MAX, Limits};
 use mqe::{Now, StoreIdentity};
@@ -38,6 +40,7 @@ pub(crate) fn area(
         limits: limits(config),
         device_messages_max: u32::try_from(devices.messages_max).unwrap_or(u32::MAX),
         device_bytes_max: devices.bytes_max,
+        total_bytes_max: half_of_disk(&config.store.directory),
         ..AreaSettings::new(config.gateway.name, StoreIdentity(identity.store))
     };
     let now = Now { wall_ms: now.wall_ms, instant: now.instant };
@@ -63,5 +66,16 @@ pub(crate) fn limits(config: &Config) -> Limits {
         window_bytes_max: devices.window_bytes_max,
         wait_ms_max: devices.long_poll_seconds_max.saturating_mul(1000),
         ..Limits::default()
+    }
+}
+
+/// The most that all devices together may have: half of the disk (INTERFACE.md 2).
+fn half_of_disk(directory: &Path) -> u64 {
+    match rustix::fs::statvfs(directory) {
+        Ok(disk) => disk.f_blocks.saturating_mul(disk.f_frsize) / 2,
+        Err(error) => {
+            tracing::warn!(%error, directory = %directory.display(), "the size of the disk cannot be told: devices have no common limit");
+            u64::MAX
+        }
     }
 }

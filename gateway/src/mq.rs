@@ -4,4 +4,4 @@
 mod connection;
 mod convert;
 
-pub(crate) use connection::{MqServer, serve, until};
+pub(crate) use connection::{MqServer, serve};

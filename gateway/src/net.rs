@@ -20,6 +20,9 @@ const BACKLOG: i32 = 4096;
 /// Bytes read from a socket at once.
 const READ_BYTES_MAX: usize = 64 * 1024;
 
+/// How long a closed connection is read from.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+
 /// Bytes taken in at most while we are writing.
 const READ_WHILE_WRITING_BYTES_MAX: usize = 1024 * 1024;
 
@@ -151,6 +154,22 @@ impl Pipe {
         Ok(())
     }
 
+    /// Writes what a machine has to say; small pieces together.
+    pub(crate) async fn write_from(
+        &mut self,
+        mut next: impl FnMut() -> Option<Bytes>,
+        stall_max: Duration,
+    ) -> io::Result<()> {
+        let Some(first) = next() else { return Ok(()) };
+        let Some(second) = next() else { return self.write(first, stall_max).await };
+        let mut joined = BytesMut::from(&first[..]);
+        joined.extend_from_slice(&second);
+        while let Some(more) = next() {
+            joined.extend_from_slice(&more);
+        }
+        self.write(joined.freeze(), stall_max).await
+    }
+
     /// Takes in what is there.
     fn take_in(&mut self) -> io::Result<()> {
         let before = self.buffer.len();
@@ -166,14 +185,16 @@ impl Pipe {
         Ok(())
     }
 
-    /// Ends the sending side, and reads what the peer still sends until it ends too or two seconds are over: a close
+    /// Ends the sending side, and reads what the peer still sends until it ends too or [`DRAIN_MAX`] is over: a close
     /// with bytes unread would reset the connection, and the peer might never read our last words.
     pub(crate) async fn close(mut self) {
+        // A peer that is gone already does not need to be told.
         let _ = self.stream.shutdown().await;
         let drain = async {
             let mut scratch = [0; 4096];
             while matches!(self.stream.read(&mut scratch).await, Ok(read) if read > 0) {}
         };
-        let _ = tokio::time::timeout(Duration::from_secs(2), drain).await;
+        // Late or in time: the socket is closed now.
+        let _ = tokio::time::timeout(DRAIN_MAX, drain).await;
     }
 }

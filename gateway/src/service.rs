@@ -110,7 +110,9 @@ async fn recover(config: &Config, arrived: Arc<Notify>) -> anyhow::Result<(Core,
     let area = device::area(config, &identity, &recovered, now, &mut batch)?;
     drop(recovered);
     let position = journal.submit(batch);
-    let mut core = Core::new(Box::new(journal), queue_manager, area, durable.clone(), core_notify, arrived);
+    let bodies = Bodies::new(config.limits.in_flight_bytes_max);
+    let mut core =
+        Core::new(Box::new(journal), queue_manager, area, durable.clone(), core_notify, arrived, bodies);
     core.watch(config.transmission_queue());
     let parts = core.parts(identity);
     // Nothing is served before what the start itself wrote is on disk (STORE.md 3.3).
@@ -155,7 +157,7 @@ impl Service {
             devices: address(&device_listener)?,
             admin: address(&admin_listener)?,
         };
-        let bodies = Bodies::new(usize::try_from(config.limits.in_flight_bytes_max).unwrap_or(usize::MAX));
+        let bodies = parts.bodies.clone();
         let (intake, connections) = (CancellationToken::new(), CancellationToken::new());
         let write_stall = Duration::from_secs(config.limits.write_stall_seconds_max.into());
         let handshake = Duration::from_secs(config.limits.handshake_seconds_max.into());
@@ -299,6 +301,7 @@ impl Service {
     async fn end(self, grace: Duration) {
         self.backend.ready.store(false, Ordering::Release);
         self.intake.cancel();
+        // A core that has ended takes no commands, and needs none.
         let _ = self.core.send(Lane::Control, Command::Quiesce).await;
         self.tracker.close();
         // The administration stays for a stop that takes long; it is not waited for.
@@ -324,6 +327,7 @@ impl Service {
         if let Some(chain) = Arc::into_inner(chain) {
             chain.term().await;
         }
+        // The same.
         let _ = core.send(Lane::Control, Command::Stop).await;
     }
 }

@@ -3,7 +3,8 @@
 //! ```text
 //!  RUNNING ──lock──> read ──> exits ──> address ──> hand over (one core command, one commit record) ──> RUNNING
 //!     ^ └── queue empty: wait until something arrives                │
-//!     └────────────── after a while ──────────── RETRYING <── no dead-letter queue takes what must go there
+//!     └────────────── after a while ──────────── RETRYING <── too much can go neither to a device nor to the
+//!                                                             dead-letter queue (some of it: locked, tried again)
 //!  STOPPED <── an exit says CLOSE_CHANNEL, or the chain cannot go on
 //! ```
 //!
@@ -12,16 +13,22 @@
 
 mod address;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mq_wire::{Coding, Mqmd, QMgrName, QName, Reader};
+use mqe::DeviceName;
 use mqe_exits::{Chain, Direction, ExitMessage, Origin, Verdict};
 use qmgr::Holder;
+use store::Id;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::{Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped};
+use crate::clock;
+use crate::core::{
+    self, Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped,
+};
 use crate::report::{ExitReport, SourceReport};
 
 pub(crate) use address::{dead_letter, delivery, split};
@@ -29,8 +36,11 @@ pub(crate) use address::{dead_letter, delivery, split};
 /// The holder of the local listener's locks.
 const HOLDER: Holder = Holder(1);
 
-/// How long a message that nobody can take keeps the listener from trying again.
+/// After how long a message that can go nowhere is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// Messages that can go nowhere, at which the listener does not go on with others.
+const STUCK_MESSAGES_MAX: usize = 1_000;
 
 /// How much a batch may hold.
 #[derive(Debug, Clone, Copy)]
@@ -128,9 +138,49 @@ pub(crate) async fn run(source: LocalSource) {
     }
 }
 
+/// Messages that can go nowhere now: they stay locked, and are tried again after a while. The others go on.
+#[derive(Default)]
+struct Stuck {
+    ids: Vec<Id>,
+    /// Whose messages wait behind one of them, so that their order holds.
+    devices: HashSet<DeviceName>,
+    why: Option<String>,
+    again: Option<Instant>,
+}
+
+impl Stuck {
+    fn add(&mut self, stuck: Vec<(Id, Option<DeviceName>)>, why: Option<String>) {
+        for (id, device) in stuck {
+            self.ids.push(id);
+            self.devices.extend(device);
+        }
+        if self.why.is_none() {
+            self.why = why;
+        }
+        self.again.get_or_insert(clock::now().instant + RETRY_AFTER);
+    }
+
+    /// For status; none if all is well.
+    fn reason(&self) -> Option<String> {
+        let count = self.ids.len();
+        let why = self.why.as_deref().unwrap_or("they wait behind another message of their device");
+        (count > 0).then(|| format!("{count} messages can go nowhere: {why}"))
+    }
+}
+
 /// Moves batch after batch until something is wrong.
 async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
+    let mut stuck = Stuck::default();
     loop {
+        if stuck.again.is_some_and(|again| again <= clock::now().instant) {
+            let Stuck { ids, .. } = std::mem::take(&mut stuck);
+            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids }).await?;
+        }
+        if stuck.ids.len() >= STUCK_MESSAGES_MAX {
+            let reason = stuck.reason().unwrap_or_default();
+            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
+            return Ok(Pause::Retry(reason));
+        }
         let locked = source
             .core
             .ask(Lane::Intake, |answer| Command::Lock {
@@ -143,6 +193,7 @@ async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
         let batch = match locked {
             Ok(batch) => batch,
             Err(reason) => {
+                source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
                 return Ok(Pause::Retry(format!(
                     "the transmission queue {} cannot be read: {reason}: {}",
                     source.queue,
@@ -150,40 +201,52 @@ async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
                 )));
             }
         };
+        source.state.set("RUNNING", stuck.reason());
         if batch.is_empty() {
-            source.state.set("RUNNING", None);
-            source.arrived.notified().await;
+            tokio::select! {
+                () = source.arrived.notified() => {}
+                () = clock::until(stuck.again) => {}
+            }
             continue;
         }
-        // Whatever happens from here on, what was locked is given back or handed over.
-        let locked: Vec<store::Id> = batch.iter().map(|locked| locked.body.id()).collect();
-        let Addressed { deliveries, pause } = addressed(source, batch).await;
-        if let Some(rest) = locked.get(deliveries.len()..).filter(|rest| !rest.is_empty()) {
-            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: rest.to_vec() }).await?;
+        // Whatever happens from here on, what was locked is given back, handed over, or stuck.
+        let ids: HashSet<Id> = batch.iter().map(|locked| locked.body.id()).collect();
+        let Addressed { deliveries, unreadable, pause } = addressed(source, batch).await;
+        let known = deliveries.iter().map(|delivery| delivery.id).chain(unreadable.iter().map(|(id, _)| *id));
+        let rest: Vec<Id> = ids.difference(&known.collect()).copied().collect();
+        if !rest.is_empty() {
+            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: rest }).await?;
         }
+        for (id, why) in unreadable {
+            stuck.add(vec![(id, None)], Some(why));
+        }
+        let held = stuck.devices.clone();
         let handed_over = source
             .core
-            .ask(Lane::Complete, |answer| Command::HandOver { holder: HOLDER, deliveries, answer })
+            .ask(Lane::Complete, |answer| Command::HandOver { holder: HOLDER, deliveries, held, answer })
             .await?;
-        let HandedOver { moved, dead_lettered, stuck } = handed_over;
+        let HandedOver { moved, dead_lettered, stuck: more, why } = handed_over;
         source.state.count(moved, dead_lettered);
-        if let Some((count, reason)) = stuck {
-            return Ok(Pause::Retry(format!(
-                "{count} messages can go neither to a device nor to the dead-letter queue ({reason}): make room there, \
-                 or name another one with ALTER QMGR DEADQ"
-            )));
+        if !more.is_empty() {
+            stuck.add(
+                more,
+                why.map(|reason| format!("{reason}: {}", reason.meaning().unwrap_or("see the reason code"))),
+            );
         }
         if let Some(pause) = pause {
+            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
             return Ok(pause);
         }
-        source.state.set("RUNNING", None);
     }
 }
 
-/// Where the messages of a batch go, as far as that can be said: the first ones of the batch, and why no more.
+/// Where the messages of a batch go, as far as that can be said.
 #[derive(Default)]
 struct Addressed {
     deliveries: Vec<HandOver>,
+    /// What cannot be read, and why.
+    unreadable: Vec<(Id, String)>,
+    /// Why the rest of the batch stays.
     pause: Option<Pause>,
 }
 
@@ -192,32 +255,20 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
     let mut addressed = Addressed::default();
     let origin = Origin::new(&source.queue.to_string(), Direction::FromMq);
     let mut messages = Vec::with_capacity(batch.len());
-    let mut held = Vec::with_capacity(batch.len());
+    // One share for all, until the exits are through.
+    let share = source.bodies.share(batch.iter().map(|locked| locked.length).sum()).await;
     for locked in batch {
         let (id, expiry_ms) = (locked.body.id(), locked.expiry_ms);
-        let read = match source.bodies.read(locked.body, locked.length).await {
-            Ok(record) => record,
-            Err(error) => {
-                addressed.pause = Some(Pause::Stop(format!("message {id} cannot be read ({error})")));
-                break;
+        match message(origin.clone(), locked).await {
+            Ok(message) => messages.push((id, expiry_ms, message)),
+            Err(why) => {
+                tracing::error!(%id, why, "a message on the transmission queue cannot be read");
+                addressed.unreadable.push((id, why));
             }
-        };
-        let mut reader = Reader::new(&read.record.envelope, Coding::NATIVE);
-        let descriptor = match Mqmd::decode(&mut reader) {
-            Ok(descriptor) => descriptor,
-            Err(error) => {
-                let why = format!("the descriptor of message {id} cannot be read ({error})");
-                addressed.pause = Some(Pause::Stop(why));
-                break;
-            }
-        };
-        let message = ExitMessage::new(origin.clone(), descriptor, read.record.body.clone());
-        messages.push((id, expiry_ms, message));
-        // The share of the budget, until the exits are through.
-        held.push(read);
+        }
     }
     let verdicts = source.chain.run(messages.iter().map(|(_, _, message)| message.clone()).collect()).await;
-    drop(held);
+    drop(share);
     for ((id, expiry_ms, original), verdict) in messages.into_iter().zip(verdicts) {
         let delivery = match verdict {
             Verdict::Pass(message) => delivery(message, source.q_mgr, expiry_ms),
@@ -233,6 +284,14 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
         addressed.deliveries.push(HandOver { id, original, delivery });
     }
     addressed
+}
+
+/// A locked message as the exits see it.
+async fn message(origin: Origin, locked: LockedBody) -> Result<ExitMessage, String> {
+    let record = core::read(locked.body).await.map_err(|error| error.to_string())?;
+    let descriptor = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE))
+        .map_err(|error| format!("its descriptor: {error}"))?;
+    Ok(ExitMessage::new(origin, descriptor, record.body))
 }
 
 /// The exits' part of the status.

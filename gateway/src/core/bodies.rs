@@ -8,45 +8,71 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The budget counts in units of this many bytes.
 const UNIT_BYTES: usize = 1024;
 
-/// Reads bodies; clones share one budget.
+/// The budget; clones share one.
+///
+/// Who waits for a share holds none: two that each hold one and wait for more would wait for ever. What needs several
+/// bodies at once asks for their sum, or takes further shares with [`Bodies::try_share`] only.
 #[derive(Debug, Clone)]
 pub(crate) struct Bodies {
     budget: Arc<Semaphore>,
     units: u32,
 }
 
-/// A record with its share of the budget, given back when it is dropped: after it was written to its peer.
+/// A share of the budget, given back when it is dropped: after the bytes went to their peer.
 #[derive(Debug)]
-pub(crate) struct HeldRecord {
-    pub(crate) record: Record,
-    _share: OwnedSemaphorePermit,
+pub(crate) struct Share {
+    _units: OwnedSemaphorePermit,
 }
 
 impl Bodies {
     /// A budget for all readers together.
-    pub(crate) fn new(in_flight_bytes_max: usize) -> Self {
-        let units = u32::try_from(in_flight_bytes_max / UNIT_BYTES).unwrap_or(u32::MAX >> 3).max(1);
+    pub(crate) fn new(in_flight_bytes_max: u64) -> Self {
+        let most = (Semaphore::MAX_PERMITS as u64).min(u64::from(u32::MAX));
+        let units = (in_flight_bytes_max / UNIT_BYTES as u64).clamp(1, most) as u32;
         Self { budget: Arc::new(Semaphore::new(units as usize)), units }
     }
 
-    /// Reads a record of about `length` bytes when the budget has room for it. One that is larger than the whole
-    /// budget takes all of it.
-    pub(crate) async fn read(&self, body: BodyRef, length: usize) -> Result<HeldRecord, StoreError> {
-        let units = u32::try_from(length.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).clamp(1, self.units);
-        let Ok(share) = Arc::clone(&self.budget).acquire_many_owned(units).await else {
-            unreachable!("the semaphore is never closed")
-        };
-        let record = if body.is_cached() {
-            body.read()?
-        } else {
-            tokio::task::spawn_blocking(move || body.read()).await.unwrap_or_else(|panicked| {
-                Err(StoreError::Io {
-                    action: "read",
-                    path: "a record".to_owned(),
-                    error: panicked.to_string(),
-                })
-            })?
-        };
-        Ok(HeldRecord { record, _share: share })
+    /// Waits until so many bytes have room. More than the whole budget takes all of it.
+    pub(crate) async fn share(&self, bytes: usize) -> Option<Share> {
+        // The semaphore is never closed: there always is one in the end.
+        let units = Arc::clone(&self.budget).acquire_many_owned(self.units_of(bytes)).await.ok()?;
+        Some(Share { _units: units })
+    }
+
+    /// A further share, if there is room now.
+    pub(crate) fn try_share(&self, bytes: usize) -> Option<Share> {
+        let units = Arc::clone(&self.budget).try_acquire_many_owned(self.units_of(bytes)).ok()?;
+        Some(Share { _units: units })
+    }
+
+    fn units_of(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).clamp(1, self.units)
+    }
+}
+
+/// Reads a record, on the blocking pool where it is not in memory. The caller holds a share for it.
+pub(crate) async fn read(body: BodyRef) -> Result<Record, StoreError> {
+    if body.is_cached() {
+        return body.read();
+    }
+    tokio::task::spawn_blocking(move || body.read()).await.unwrap_or_else(|panicked| {
+        Err(StoreError::Io { action: "read", path: "a record".to_owned(), error: panicked.to_string() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_wants_more_than_there_is_gets_all_of_it_and_no_more() {
+        let bodies = Bodies::new(10 * 1024);
+        let all = bodies.share(1 << 30).await.unwrap();
+        assert!(bodies.try_share(1).is_none());
+        drop(all);
+        let half = bodies.share(5 * 1024).await.unwrap();
+        assert!(bodies.try_share(6 * 1024).is_none());
+        assert!(bodies.try_share(5 * 1024).is_some());
+        drop(half);
     }
 }

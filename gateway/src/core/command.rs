@@ -1,7 +1,9 @@
 //! What the core is asked to do, and what it sends to connections.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
-use mq_wire::{ChannelName, Mqmd, QMgrName, QName, Reason};
+use mq_wire::{ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
 use mqe::frame::{ErrorCode, Frame, MessageHead};
 use mqe::{DeviceMessage, DeviceName, RequestId, Sequence, Uid};
 use mqe_exits::ExitMessage;
@@ -51,7 +53,13 @@ pub(crate) enum Command {
     /// Give locked messages back.
     Unlock { holder: Holder, ids: Vec<Id> },
     /// Move locked messages to where they go, in one unit.
-    HandOver { holder: Holder, deliveries: Vec<HandOver>, answer: oneshot::Sender<HandedOver> },
+    HandOver {
+        holder: Holder,
+        deliveries: Vec<HandOver>,
+        /// Devices for which an older message is stuck: theirs stay behind it.
+        held: HashSet<DeviceName>,
+        answer: oneshot::Sender<HandedOver>,
+    },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
     /// The core's part of the status.
@@ -71,6 +79,8 @@ pub(crate) enum Command {
 pub(crate) struct ChannelTerms {
     pub(crate) max_msg_length: u32,
     pub(crate) heartbeat_s: u32,
+    /// As whom its users act; none: as themselves.
+    pub(crate) mca_user: Option<UserId>,
 }
 
 /// An answer to an MQ client. It leaves when `needs` is durable.
@@ -175,8 +185,10 @@ pub(crate) struct DeadLetter {
 pub(crate) struct HandedOver {
     pub(crate) moved: u64,
     pub(crate) dead_lettered: u64,
-    /// Messages that could go nowhere and were given back, and the first reason.
-    pub(crate) stuck: Option<(u64, Reason)>,
+    /// Messages that can go nowhere now, with the devices they are for. They stay locked.
+    pub(crate) stuck: Vec<(Id, Option<DeviceName>)>,
+    /// Why the first of them.
+    pub(crate) why: Option<Reason>,
 }
 
 /// What became of a command of a script, and the position at which it is durable.

@@ -3,10 +3,10 @@
 
 use mq_wire::{ApplName, ApplType, Chars, Reason};
 use mqe::area::{Accepted, PutGone};
-use mqe::frame::{Frame, PutOutcome};
+use mqe::frame::{FRAME_BYTES_MAX, Frame, PutOutcome};
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
 use qmgr::{PutContext, Putter, Rights, UnitPut};
-use store::{BodyRef, Commit, Record, StoreError, UnitId};
+use store::{BodyRef, Commit, Record, UnitId};
 
 use super::command::{Command, DeadLetter, DevicePut, DevicePutBody, RejectedMessage};
 use super::lanes::Lane;
@@ -142,17 +142,10 @@ impl Core {
 
     /// A device refused a message for good: it is read outside of the core, and comes back as a command.
     pub(super) fn dead_letter_later(&self, device: DeviceName, uid: Uid, body: BodyRef, reason: Reason) {
-        let sender = self.sender();
+        let (sender, bodies) = (self.sender(), self.bodies.clone());
         self.helpers.spawn(async move {
-            let read = tokio::task::spawn_blocking(move || body.read()).await;
-            let record = read.unwrap_or_else(|panicked| {
-                Err(StoreError::Io {
-                    action: "read",
-                    path: "a record".to_owned(),
-                    error: panicked.to_string(),
-                })
-            });
-            match record {
+            let _share = bodies.share(FRAME_BYTES_MAX).await;
+            match super::read(body).await {
                 Ok(record) => {
                     let rejected = Box::new(RejectedMessage { device, uid, reason, record });
                     // If the service stops the device says its refusal again when it comes back.

@@ -1,8 +1,12 @@
 //! The hand-over of a batch from a transmission queue to devices: one unit, one commit record (ONCE.md 4, last row).
 
+use std::collections::HashSet;
+
 use bytes::{Bytes, BytesMut};
 use mq_wire::{Coding, Encoding, FormatName, Mqdlh, QMgrName, Reason, UserId, Writer};
+use mqe::DeviceName;
 use mqe::area::Accepted;
+use mqe_exits::ExitMessage;
 use qmgr::{Holder, PutContext, Putter, Rights, UnitPut};
 use store::{Commit, Id};
 
@@ -10,56 +14,79 @@ use super::command::{DeadLetter, Delivery, HandOver, HandedOver};
 use super::turn::{Core, Turn};
 use crate::source;
 
+/// Where a message went.
+enum Went {
+    ToDevice,
+    ToDeadLetters,
+}
+
 impl Core {
-    /// Moves locked messages to where they go. What can go nowhere is given back; what is not locked any more is
-    /// somebody else's.
+    /// Moves locked messages to where they go. What can go nowhere now stays locked, and what is for the same device
+    /// stays behind it; what is not locked any more is somebody else's.
     pub(super) fn hand_over(
         &mut self,
         holder: Holder,
         deliveries: Vec<HandOver>,
+        mut held: HashSet<DeviceName>,
         turn: &mut Turn,
     ) -> HandedOver {
         let mut handed_over = HandedOver::default();
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        let mut stuck: Vec<Id> = Vec::new();
         for HandOver { id, original, delivery } in deliveries {
             // The second look: without the lock the message may have gone, and would be there twice.
             if !self.queue_manager.is_locked(holder, id) {
                 continue;
             }
-            let dead = match delivery {
-                Delivery::Device { device, message } => {
-                    match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
-                        Ok(Accepted::Stored(_) | Accepted::Expired) => {
-                            handed_over.moved += 1;
-                            None
-                        }
-                        Err(undelivered) => {
-                            tracing::debug!(%id, %undelivered, "to the dead-letter queue");
-                            Some(undelivered.reason())
-                        }
-                    }
-                }
-                Delivery::DeadLetter(reason) => Some(reason),
+            let device = match &delivery {
+                Delivery::Device { device, .. } => Some(*device),
+                Delivery::DeadLetter(_) => None,
             };
-            if let Some(reason) = dead {
-                let dead = source::dead_letter(&original, reason);
-                if let Err(reason) = self.put_dead_letter(dead, &commit, turn) {
-                    let (count, _) = handed_over.stuck.get_or_insert((0, reason));
-                    *count += 1;
-                    stuck.push(id);
+            if device.is_some_and(|device| held.contains(&device)) {
+                handed_over.stuck.push((id, device));
+                continue;
+            }
+            match self.deliver(id, &original, delivery, &commit, turn) {
+                Ok(Went::ToDevice) => handed_over.moved += 1,
+                Ok(Went::ToDeadLetters) => handed_over.dead_lettered += 1,
+                Err(reason) => {
+                    handed_over.why.get_or_insert(reason);
+                    handed_over.stuck.push((id, device));
+                    held.extend(device);
                     continue;
                 }
-                handed_over.dead_lettered += 1;
             }
             self.queue_manager.take_locked(holder, &[id], &mut commit);
         }
         self.make_real(commit, turn);
-        if !stuck.is_empty() {
-            self.queue_manager.unlock(turn.qmgr_now(), holder, &stuck, &mut turn.batch, &mut turn.mq);
-        }
         handed_over
+    }
+
+    fn deliver(
+        &mut self,
+        id: Id,
+        original: &ExitMessage,
+        delivery: Delivery,
+        commit: &Commit,
+        turn: &mut Turn,
+    ) -> Result<Went, Reason> {
+        let Some(unit) = commit.unit else { return Err(Reason::UOW_NOT_AVAILABLE) };
+        let reason = match delivery {
+            Delivery::Device { device, message } => {
+                match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
+                    Ok(Accepted::Stored(_) | Accepted::Expired) => return Ok(Went::ToDevice),
+                    // Room comes by itself: a dead letter would be one for ever.
+                    Err(undelivered) if undelivered.is_temporary() => return Err(undelivered.reason()),
+                    Err(undelivered) => {
+                        tracing::debug!(%id, %undelivered, "to the dead-letter queue");
+                        undelivered.reason()
+                    }
+                }
+            }
+            Delivery::DeadLetter(reason) => reason,
+        };
+        self.put_dead_letter(source::dead_letter(original, reason), commit, turn)?;
+        Ok(Went::ToDeadLetters)
     }
 
     /// The end of a unit that queue manager and area have written into.

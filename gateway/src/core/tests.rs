@@ -1,6 +1,7 @@
 //! The core without a runtime: commands in, state and effects out. What only one of the machines does is tested there;
 //! here is what must be one step over several.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use store::mem::MemStore;
 use store::{Op, Record};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use super::bodies::Bodies;
 use super::command::{Command, HandOver, HandedOver, LockedBody, MqReply, ToMq};
 use super::durable::durable;
 use super::turn::{Core, Turn};
@@ -50,7 +52,15 @@ impl Harness {
         let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
         let area = Area::new(settings, &recovered, mqe_now, &mut batch).unwrap();
         store::Store::submit(&mut store, batch);
-        let core = Core::new(Box::new(store), queue_manager, area, durable, committed, Arc::default());
+        let core = Core::new(
+            Box::new(store),
+            queue_manager,
+            area,
+            durable,
+            committed,
+            Arc::default(),
+            Bodies::new(1 << 20),
+        );
         let (out, answers) = mpsc::unbounded_channel();
         let mut harness = Self { core, answers, calls: 0 };
         harness.turn(Command::MqOpened { conn: APPLICATION, out });
@@ -150,9 +160,11 @@ impl Harness {
         locked.iter().map(deliver).collect()
     }
 
+    #[track_caller]
     fn hand_over(&mut self, deliveries: Vec<HandOver>) -> (HandedOver, Vec<Op>) {
         let (answer, mut answered) = oneshot::channel();
-        let ops = self.turn(Command::HandOver { holder: HOLDER, deliveries, answer });
+        let held = HashSet::new();
+        let ops = self.turn(Command::HandOver { holder: HOLDER, deliveries, held, answer });
         (answered.try_recv().unwrap(), ops)
     }
 }
@@ -170,7 +182,7 @@ fn a_hand_over_is_one_unit_with_one_commit_record() {
     assert_eq!(harness.depth("GATE1"), 2);
     let locked = harness.lock();
     let (handed_over, ops) = harness.hand_over(Harness::deliveries(&locked));
-    assert_eq!((handed_over.moved, handed_over.dead_lettered, handed_over.stuck), (2, 0, None));
+    assert_eq!((handed_over.moved, handed_over.dead_lettered, handed_over.stuck.len()), (2, 0, 0));
     let ahead =
         ops.iter().filter(|op| matches!(op, Op::Message(_, message) if message.unit.is_some())).count();
     let commits: Vec<_> = ops
@@ -253,7 +265,32 @@ fn without_a_dead_letter_queue_the_message_stays_and_the_others_go() {
     let locked = harness.lock();
     let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
     assert_eq!(handed_over.moved, 1);
-    assert!(matches!(handed_over.stuck, Some((1, _))), "{handed_over:?}");
-    assert_eq!((harness.depth("GATE1"), harness.waiting("DEV1")), (1, 1));
-    assert_eq!(harness.lock().len(), 1, "it can be locked again");
+    assert_eq!(handed_over.why, Some(Reason::UNKNOWN_OBJECT_NAME));
+    let stuck: Vec<_> = handed_over.stuck.iter().map(|(id, _)| *id).collect();
+    assert_eq!((stuck.len(), harness.waiting("DEV1")), (1, 1));
+    assert_eq!(harness.lock().len(), 0, "it stays locked, out of the way of others");
+    harness.turn(Command::Unlock { holder: HOLDER, ids: stuck });
+    assert_eq!(harness.lock().len(), 1, "and can be tried again");
+}
+
+#[test]
+fn what_is_for_a_device_stays_behind_its_stuck_message() {
+    let mut harness = Harness::new();
+    let (answer, _answered) = oneshot::channel();
+    let command = mqsc::read_command("ALTER QMGR DEADQ(' ')").unwrap();
+    harness.turn(Command::Mqsc { command: Box::new(command), answer });
+    for number in 0..5 {
+        harness.put("ORDERS%DEV1", "GATE1", &format!("{number}"));
+    }
+    let locked = harness.lock();
+    // Three fit. The fourth is stuck, and the fifth must not pass it when there is room.
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.stuck.len()), (3, 2));
+    harness.put("ORDERS%DEV1", "GATE1", "5");
+    let locked = harness.lock();
+    let (answer, mut answered) = oneshot::channel();
+    let held = HashSet::from([DeviceName::new("DEV1").unwrap()]);
+    let deliveries = Harness::deliveries(&locked);
+    harness.turn(Command::HandOver { holder: HOLDER, deliveries, held, answer });
+    assert_eq!(answered.try_recv().unwrap().stuck.len(), 1);
 }

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mq_wire::{QName, Reason};
+use mq_wire::{QName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{ConnId, Effect, QueueManager, Reply};
 use store::{Batch, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
+use super::bodies::Bodies;
 use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
 use super::durable::Durable;
 use super::handle::CoreHandle;
 use super::lanes::{self, LaneSender, Lanes};
 use crate::clock::{self, Moment};
-use crate::mq::until;
 use crate::service::Identity;
 
 /// Bytes at which a batch is handed over although the one before it is still being written.
@@ -55,6 +55,8 @@ pub(crate) struct Core {
     stopped: bool,
     /// Readings that the core itself needs.
     pub(super) helpers: TaskTracker,
+    /// The budget for them.
+    pub(super) bodies: Bodies,
 }
 
 /// What the tasks around the core need.
@@ -62,6 +64,7 @@ pub(crate) struct Core {
 pub(crate) struct Parts {
     pub(crate) handle: CoreHandle,
     pub(crate) identity: Identity,
+    pub(crate) bodies: Bodies,
 }
 
 /// Where the answer to a lock goes.
@@ -96,6 +99,7 @@ impl Core {
         durable: Durable,
         committed: Arc<Notify>,
         arrived: Arc<Notify>,
+        bodies: Bodies,
     ) -> Self {
         let (sender, lanes) = lanes::lanes();
         let now = clock::now().instant;
@@ -114,6 +118,7 @@ impl Core {
             started: now,
             stopped: false,
             helpers: TaskTracker::new(),
+            bodies,
         }
     }
 
@@ -125,7 +130,7 @@ impl Core {
     /// What the tasks around the core need.
     pub(crate) fn parts(&self, identity: Identity) -> Parts {
         let handle = CoreHandle::new(self.sender.for_connection(), self.durable.clone());
-        Parts { handle, identity }
+        Parts { handle, identity, bodies: self.bodies.clone() }
     }
 
     /// Applies commands until the last one, or until the journal fails.
@@ -140,7 +145,7 @@ impl Core {
                 biased;
                 () = self.committed.notified() => {}
                 ready = lanes.ready(), if !full => if !ready { break },
-                () = until(timeout) => {}
+                () = clock::until(timeout) => {}
             }
             if let Some(error) = self.durable.failure() {
                 anyhow::bail!(
@@ -212,7 +217,7 @@ impl Core {
                 expiry_ms: locked.expiry_ms,
             });
             // Whoever asked may be gone: the service stops, and the locks die with it.
-            let _ = answer.send(Ok(bodies.collect()));
+            reply(answer, Ok(bodies.collect()));
         }
     }
 
@@ -256,15 +261,19 @@ impl Core {
             }
             Command::Channel { channel, answer } => {
                 let view = self.queue_manager.channel(&channel).filter(|view| view.chltype == SVRCONN);
-                let _ = answer.send(view.map(|view| {
-                    ChannelTerms {
+                reply(
+                    answer,
+                    view.map(|view| ChannelTerms {
                         max_msg_length: u32::try_from(view.maxmsgl)
                             .ok()
                             .filter(|length| *length > 0)
                             .unwrap_or(MAX_MSG_LENGTH),
                         heartbeat_s: u32::try_from(view.hbint).unwrap_or_default(),
-                    }
-                }));
+                        mca_user: Some(view.mcauser)
+                            .filter(|user| !user.is_empty())
+                            .map(|user| UserId::cut(&user)),
+                    }),
+                );
             }
             Command::DeviceOpened { conn, out } => {
                 self.devices.insert(conn, out);
@@ -280,7 +289,7 @@ impl Core {
                     PutCheck::New(device) => Some(device),
                     PutCheck::Done => None,
                 };
-                let _ = answer.send(puts.into_iter().map(check).collect());
+                reply(answer, puts.into_iter().map(check).collect());
             }
             Command::DeviceClosed { conn } => {
                 self.devices.remove(&conn);
@@ -299,31 +308,31 @@ impl Core {
                 match locked {
                     Ok(locked) => turn.locked.push((answer, locked)),
                     Err(reason) => {
-                        let _ = answer.send(Err(reason));
+                        reply(answer, Err(reason));
                     }
                 }
             }
             Command::Unlock { holder, ids } => {
                 self.queue_manager.unlock(turn.qmgr_now(), holder, &ids, &mut turn.batch, &mut turn.mq);
             }
-            Command::HandOver { holder, deliveries, answer } => {
-                let handed_over = self.hand_over(holder, deliveries, turn);
-                let _ = answer.send(handed_over);
+            Command::HandOver { holder, deliveries, held, answer } => {
+                let handed_over = self.hand_over(holder, deliveries, held, turn);
+                reply(answer, handed_over);
             }
             Command::Mqsc { command, answer } => {
                 let outcome =
                     self.queue_manager.run(turn.qmgr_now(), &command, &mut turn.batch, &mut turn.mq);
                 let needs = Some(turn.batch.position()).filter(|_| !turn.batch.is_empty());
-                let _ = answer.send(MqscResult { outcome, needs });
+                reply(answer, MqscResult { outcome, needs });
             }
             Command::Status { answer } => {
-                let _ = answer.send(self.status());
+                reply(answer, self.status());
             }
             Command::Devices { answer } => {
-                let _ = answer.send(self.device_reports());
+                reply(answer, self.device_reports());
             }
             Command::DeviceReport { device, answer } => {
-                let _ = answer.send(self.device_report(&device));
+                reply(answer, self.device_report(&device));
             }
             Command::Quiesce => {
                 self.queue_manager.quiesce(&mut turn.mq);
@@ -396,6 +405,11 @@ impl Core {
     pub(super) fn sender(&self) -> LaneSender<Command> {
         self.sender.for_connection()
     }
+}
+
+/// Answers a task. One that is gone, since its connection is or the service stops, needs no answer.
+fn reply<T>(answer: oneshot::Sender<T>, value: T) {
+    drop(answer.send(value));
 }
 
 /// MAXMSGL of a channel that names none: that of the queue manager (mq-objects.md 3.2, 100 MiB).

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use mq_wire::QMgrName;
 use mqe::frame::Limits;
 use mqe::frame::{ErrorCode, Frame, Put, PutOutcome};
@@ -18,8 +17,7 @@ use tracing::Instrument;
 
 use super::puts::{self, Names};
 use crate::clock;
-use crate::core::{Bodies, Command, ConnectionCount, CoreHandle, Lane, Stopped, ToDevice};
-use crate::mq::until;
+use crate::core::{self, Bodies, Command, ConnectionCount, CoreHandle, Lane, Stopped, ToDevice};
 use crate::net::{Accepted, Pipe};
 use crate::telemetry;
 
@@ -75,6 +73,7 @@ pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
     async {
         tracing::debug!("connected");
         let Accepted { pipe, over_limit, permit, .. } = accepted;
+        // The core never waits for a connection. What waits here is bounded by the windows of the device's requests.
         let (out, answers) = mpsc::unbounded_channel();
         let machine = DeviceConnection::new(clock::now().instant, server.limits, server.handshake_timeout);
         let names = Names { gateway: server.gateway, q_mgr: server.q_mgr, separator: server.separator };
@@ -95,6 +94,7 @@ pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
             Err(stopped) => Err(stopped.into()),
         };
         let Connection { pipe, .. } = connection;
+        // If the core is gone, so is what it knew of the connection.
         let _ = core.send(Lane::Control, Command::DeviceClosed { conn }).await;
         match outcome {
             Ok(()) | Err(Ended::Closed | Ended::Stopped(_)) => tracing::debug!("ended"),
@@ -119,7 +119,7 @@ struct Connection<'a> {
     answers: mpsc::UnboundedReceiver<ToDevice>,
     /// Puts that are with the exits or on their way to the core. Those behind them wait, so that order holds.
     work: Option<Work<'a>>,
-    /// Bounded by the credit of puts, which the area holds.
+    /// Bounded: with more than the credit here nothing is read.
     waiting: Vec<(RequestId, Put)>,
     /// The last put that was answered found no room: the next one goes alone, before exits look at those behind it.
     held: bool,
@@ -128,6 +128,8 @@ struct Connection<'a> {
 impl Connection<'_> {
     async fn run(&mut self, over_limit: bool) -> Result<(), Ended> {
         let mut quiesced = false;
+        // More than the credit is refused by the area, once it sees them: until then nothing more is read.
+        let puts_max = self.server.limits.put_credit as usize;
         loop {
             self.events(over_limit).await?;
             self.flush().await?;
@@ -156,11 +158,11 @@ impl Connection<'_> {
                     outcome?;
                 }
                 Some(answer) = self.answers.recv() => self.answer(answer).await?,
-                read = self.pipe.read(), if self.machine.wants_input() => match read? {
+                read = self.pipe.read(), if self.machine.wants_input() && self.waiting.len() <= puts_max => match read? {
                     Some(bytes) => self.machine.handle_bytes(clock::now().instant, &bytes),
                     None => return Err(Ended::Closed),
                 },
-                () = until(timeout) => self.machine.handle_timeout(clock::now().instant),
+                () = clock::until(timeout) => self.machine.handle_timeout(clock::now().instant),
             }
         }
     }
@@ -200,25 +202,15 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Sends what the machine has to say; small pieces together.
     async fn flush(&mut self) -> Result<(), Ended> {
-        let Some(first) = self.machine.poll_output() else { return Ok(()) };
-        let stall = self.server.write_stall;
-        let Some(second) = self.machine.poll_output() else {
-            return Ok(self.pipe.write(first, stall).await?);
-        };
-        let mut joined = BytesMut::from(&first[..]);
-        joined.extend_from_slice(&second);
-        while let Some(more) = self.machine.poll_output() {
-            joined.extend_from_slice(&more);
-        }
-        Ok(self.pipe.write(joined.freeze(), stall).await?)
+        let machine = &mut self.machine;
+        Ok(self.pipe.write_from(|| machine.poll_output(), self.server.write_stall).await?)
     }
 
     /// One thing after the other, each when it is durable: the order in which the core made them.
     async fn answer(&mut self, answer: ToDevice) -> Result<(), Ended> {
         let mut next = Some(answer);
-        let mut held = Vec::new();
+        let mut shares = Vec::new();
         let mut bytes_gathered = 0;
         while let Some(answer) = next {
             match answer {
@@ -231,18 +223,26 @@ impl Connection<'_> {
                 }
                 ToDevice::Message { needs, request, head, body, bytes } => {
                     self.core.durable(Some(needs)).await.map_err(|_| Ended::NotDurable)?;
-                    let read = match self.server.bodies.read(body, bytes as usize).await {
-                        Ok(read) => read,
+                    let share = match self.server.bodies.try_share(bytes as usize) {
+                        Some(share) => Some(share),
+                        None => {
+                            // Who waits for a share holds none.
+                            self.flush().await?;
+                            shares.clear();
+                            self.server.bodies.share(bytes as usize).await
+                        }
+                    };
+                    let record = match core::read(body).await {
+                        Ok(record) => record,
                         Err(error) => {
                             // It stays in doubt, and whatever is behind it waits: an operator must look.
                             tracing::error!(uid = %head.uid, %error, "a message that was handed out cannot be read");
                             return Err(Ended::Refused(ErrorCode::LATER));
                         }
                     };
-                    let (envelope, payload) = (read.record.envelope.clone(), read.record.body.clone());
-                    self.machine.send_message(request, head, envelope, payload);
+                    self.machine.send_message(request, head, record.envelope, record.body);
                     bytes_gathered += bytes as usize;
-                    held.push(read);
+                    shares.extend(share);
                 }
                 ToDevice::Close { why } => {
                     self.flush().await?;
@@ -254,7 +254,7 @@ impl Connection<'_> {
         }
         // The shares of the budget are held until the bytes are with the socket.
         self.flush().await?;
-        drop(held);
+        drop(shares);
         Ok(())
     }
 }

@@ -6,9 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use mq_channel::{ChannelRequest, ChannelTerms, Event, Request, ServerConfig, ServerConnection};
-use mq_wire::{Chars, CompCode, Reason, StatusCode, UserId};
+use mq_wire::{Chars, CompCode, GetOptions, PutOptions, Reason, StatusCode, UserId};
 use qmgr::{CallId, ConnId, Context, Rights, Verb};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +15,7 @@ use tracing::Instrument;
 
 use super::convert::{self, Kept, Pending};
 use crate::clock;
-use crate::core::{Bodies, Command, ConnectionCount, CoreHandle, HeldRecord, Lane, MqReply, Stopped, ToMq};
+use crate::core::{self, Bodies, Command, ConnectionCount, CoreHandle, Lane, MqReply, Share, Stopped, ToMq};
 use crate::net::{Accepted, Pipe};
 use crate::telemetry;
 
@@ -60,6 +59,7 @@ pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
     let counted = server.count.enter();
     async {
         tracing::debug!("connected");
+        // The core never waits for a connection. One call of a conversation is open at a time, so one answer waits.
         let (out, answers) = mpsc::unbounded_channel();
         let machine = ServerConnection::new(Arc::clone(&server.config), clock::now().instant);
         let Accepted { pipe, peer, over_limit, permit } = accepted;
@@ -77,6 +77,7 @@ pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
             pending: HashMap::new(),
             contexts: HashMap::new(),
             next_call: 1,
+            in_unit: false,
             ended: false,
         };
         let outcome = connection.run().await;
@@ -84,6 +85,7 @@ pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
         let Connection { pipe, .. } = connection;
         // First the core, so that the unit of work is backed out while the socket still drains.
         if opened {
+            // If the core is gone, so is what it knew of the connection.
             let _ = core.send(Lane::Control, Command::MqClosed { conn }).await;
         }
         match outcome {
@@ -108,13 +110,15 @@ struct Connection<'a> {
     answers: mpsc::UnboundedReceiver<ToMq>,
     /// Given to the core with MQCONN.
     out: Option<mpsc::UnboundedSender<ToMq>>,
-    /// Which channel was accepted.
-    channel: Option<mq_wire::ChannelName>,
+    /// Which channel was accepted, and MCAUSER of it.
+    channel: Option<(mq_wire::ChannelName, Option<UserId>)>,
     over_limit: bool,
     pending: HashMap<CallId, Pending>,
     /// Contexts of messages got with handles that were opened to save them. None: nothing was got yet.
     contexts: HashMap<i32, Option<Box<Context>>>,
     next_call: u64,
+    /// A unit of work may be open: a stop in order leaves it the grace period.
+    in_unit: bool,
     /// The client said that nothing comes any more.
     ended: bool,
 }
@@ -133,7 +137,11 @@ impl Connection<'_> {
             tokio::select! {
                 biased;
                 () = self.server.stop.cancelled() => return Err(Stopped.into()),
-                () = self.server.quiesce.cancelled(), if self.pending.is_empty() => return Err(Stopped.into()),
+                () = self.server.quiesce.cancelled(), if self.pending.is_empty() && !self.in_unit => {
+                    self.machine.terminate();
+                    self.flush().await?;
+                    return Err(Stopped.into());
+                }
                 Some(answer) = self.answers.recv() => self.answer(answer).await?,
                 read = self.pipe.read() => match read? {
                     Some(bytes) => {
@@ -149,7 +157,7 @@ impl Connection<'_> {
                         return Ok(());
                     }
                 },
-                () = until(timeout) => {
+                () = clock::until(timeout) => {
                     if let Err(error) = self.machine.handle_timeout(clock::now().instant) {
                         self.flush().await?;
                         return Err(error.into());
@@ -159,18 +167,9 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends what the machine has to say; small pieces together.
     async fn flush(&mut self) -> Result<(), Ended> {
-        let Some(first) = self.machine.poll_output() else { return Ok(()) };
-        let Some(second) = self.machine.poll_output() else {
-            return Ok(self.pipe.write(first, self.server.write_stall).await?);
-        };
-        let mut joined = BytesMut::from(&first[..]);
-        joined.extend_from_slice(&second);
-        while let Some(more) = self.machine.poll_output() {
-            joined.extend_from_slice(&more);
-        }
-        Ok(self.pipe.write(joined.freeze(), self.server.write_stall).await?)
+        let machine = &mut self.machine;
+        Ok(self.pipe.write_from(|| machine.poll_output(), self.server.write_stall).await?)
     }
 
     async fn event(&mut self, event: Event) -> Result<(), Ended> {
@@ -193,7 +192,7 @@ impl Connection<'_> {
         match self.core.channel(request.channel).await? {
             Some(view) => {
                 tracing::debug!(channel = %request.channel, product = %request.product_id, "channel");
-                self.channel = Some(request.channel);
+                self.channel = Some((request.channel, view.mca_user));
                 self.machine.channel_accepted(ChannelTerms {
                     max_msg_length: view.max_msg_length,
                     heartbeat_s: view.heartbeat_s,
@@ -238,6 +237,13 @@ impl Connection<'_> {
                 }
             }
         };
+        match &verb {
+            Verb::Put(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
+            Verb::Put1(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
+            Verb::Get(get) if get.gmo.options.intersects(IN_UNIT) => self.in_unit = true,
+            Verb::Commit | Verb::Back | Verb::Disconnect => self.in_unit = false,
+            _ => {}
+        }
         let id = CallId(self.next_call);
         self.next_call += 1;
         self.pending.insert(id, Pending { call, conversation, kept });
@@ -251,7 +257,7 @@ impl Connection<'_> {
 
     /// MQCONN: who it is and what it may, from channel and credentials.
     async fn connect(&mut self, connect: mq_channel::Connect) -> Result<Result<Verb, Reason>, Ended> {
-        let Some(channel) = self.channel else { return Ok(Err(Reason::UNKNOWN_CHANNEL_NAME)) };
+        let Some((channel, mca_user)) = self.channel else { return Ok(Err(Reason::UNKNOWN_CHANNEL_NAME)) };
         let Some(rights) = rights(&channel) else {
             tracing::info!(%channel, peer = %self.peer, "refused: SYSTEM channels are blocked");
             return Ok(Err(Reason::NOT_AUTHORIZED));
@@ -260,7 +266,8 @@ impl Connection<'_> {
         self.core.send(Lane::Control, Command::MqOpened { conn: self.conn, out }).await?;
         Ok(Ok(Verb::Connect(Box::new(qmgr::Connect {
             q_mgr: connect.qmgr_name,
-            user: UserId::cut(&connect.user.to_ascii_lowercase()),
+            // MCAUSER says as whom the channel's users act (mq-objects.md 3.7).
+            user: mca_user.unwrap_or_else(|| UserId::cut(&connect.user.to_ascii_lowercase())),
             appl_name: connect.appl_name,
             appl_type: connect.appl_type,
             rights,
@@ -270,26 +277,30 @@ impl Connection<'_> {
     async fn answer(&mut self, answer: ToMq) -> Result<(), Ended> {
         self.core.durable(answer.needs).await.map_err(|_| Ended::NotDurable)?;
         let Some(pending) = self.pending.remove(&answer.call) else { return Ok(()) };
-        let mut held: Option<HeldRecord> = None;
+        let mut share: Option<Share> = None;
         let reply = match answer.reply {
             MqReply::Got(got, body) => {
-                let record = match self.server.bodies.read(body, got.body_length as usize).await {
-                    Ok(record) => held.insert(record),
+                share = self.server.bodies.share(got.body_length as usize).await;
+                let record = match core::read(body).await {
+                    Ok(record) => record,
                     Err(error) => {
                         tracing::error!(%error, "a message that was given out cannot be read");
                         self.reply(pending.call, mq_channel::Reply::failed(Reason::OBJECT_DAMAGED))?;
                         return Ok(());
                     }
                 };
-                let Some(md) = convert::descriptor(&got, &record.record) else {
+                let Some(md) = convert::descriptor(&got, &record) else {
                     tracing::error!(id = %got.id, "the descriptor of a stored message cannot be read");
                     self.reply(pending.call, mq_channel::Reply::failed(Reason::OBJECT_DAMAGED))?;
                     return Ok(());
                 };
                 if got.check.as_ref().is_some_and(|check| !check.fits(&md)) {
                     // The hash was the same and the id is not: the core goes on behind this message.
-                    let Kept::Get { request } = &pending.kept else { return Err(Ended::NotDurable) };
-                    let record = (record.record.envelope.clone(), record.record.body.clone());
+                    let Kept::Get { request } = &pending.kept else {
+                        // Only a get is answered with a message.
+                        return self.reply(pending.call, mq_channel::Reply::failed(Reason::UNEXPECTED_ERROR));
+                    };
+                    let record = (record.envelope, record.body);
                     let found = Box::new(qmgr::Mismatch { got: *got, record, request: (**request).clone() });
                     let call = answer.call;
                     self.pending.insert(call, pending);
@@ -299,7 +310,7 @@ impl Connection<'_> {
                 if let Some(context) = self.contexts.get_mut(&got.handle) {
                     *context = Some(Box::new(Context::of(&md)));
                 }
-                convert::got(&got, md, &record.record.body)
+                convert::got(&got, md, &record.body)
             }
             MqReply::Plain(reply) => {
                 match (&pending.kept, &reply) {
@@ -321,7 +332,7 @@ impl Connection<'_> {
         self.reply(pending.call, reply)?;
         // The share of the budget is held until the bytes are with the socket.
         self.flush().await?;
-        drop(held);
+        drop(share);
         Ok(())
     }
 
@@ -340,18 +351,13 @@ impl Connection<'_> {
     }
 }
 
+/// Gets that belong to the unit of work, or may.
+const IN_UNIT: GetOptions = GetOptions::SYNCPOINT.union(GetOptions::SYNCPOINT_IF_PERSISTENT);
+
 /// What the channel's users may do by default (INTERFACE.md 2); none for channels that are blocked.
 fn rights(channel: &mq_wire::ChannelName) -> Option<Rights> {
     if channel.trimmed().starts_with(b"SYSTEM.") {
         return None;
     }
     Some(if channel.trimmed() == b"DEV.ADMIN.SVRCONN" { Rights::Admin } else { Rights::App })
-}
-
-/// Waits for a moment, or for ever.
-pub(crate) async fn until(moment: Option<std::time::Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment.into()).await,
-        None => std::future::pending().await,
-    }
 }
