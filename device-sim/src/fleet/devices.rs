@@ -190,15 +190,16 @@ impl Player {
         let mut moved = Instant::now();
         let mut crash_at: Option<Instant> = None;
         loop {
-            if self.put < to_put && device.status().open_puts < OPEN_PUTS_MAX {
-                self.put_some(device, to_put).await?;
+            let may_put = if options.answers { to_put.min(self.got) } else { to_put };
+            if self.put < may_put && device.status().open_puts < OPEN_PUTS_MAX {
+                self.put_some(device, may_put).await?;
                 moved = Instant::now();
             }
             if self.got >= to_get && self.put >= to_put && device.settle(WAIT).await? {
                 return Ok(Turn::Done);
             }
             let now = Instant::now();
-            let wait = if self.put < to_put { Duration::from_millis(1) } else { WAIT };
+            let wait = if self.put < may_put { Duration::from_millis(1) } else { WAIT };
             let wait = crash_at.map_or(wait, |at| wait.min(at.saturating_duration_since(now)));
             match device.next(wait).await? {
                 Some(received) => {

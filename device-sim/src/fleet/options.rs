@@ -88,6 +88,8 @@ pub struct FleetOptions {
     pub give_up: Duration,
     /// Loses, doubles and swaps a message behind the device's back: the ledger must find each.
     pub self_test: bool,
+    /// A device puts one message for each that it got, as an answer; else it puts at once.
+    pub answers: bool,
     /// Devices come when so many messages are put to them; 0 is at once.
     pub devices_after: u64,
     /// How far it is.
@@ -124,6 +126,7 @@ impl FleetOptions {
             state: None,
             give_up: Duration::from_secs(60),
             self_test: false,
+            answers: false,
             devices_after: 0,
             progress: Arc::default(),
             counts: Arc::default(),

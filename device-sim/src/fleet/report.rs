@@ -115,7 +115,7 @@ pub(super) fn make(shared: &Shared, gave_up: Option<String>) -> Report {
     let ledger = shared.ledger();
     let (damaged, foreign, astray) = (ledger.damaged(), ledger.foreign(), ledger.astray());
     drop(ledger);
-    let is_whole = gave_up.is_none() && damaged == 0 && astray.count == 0;
+    let is_whole = gave_up.is_none() && damaged == 0 && foreign == 0 && astray.count == 0;
     let is_all_put = |way: &WayReport| way.account.sent == way.expected;
     let is_down_right = match options.self_test {
         true => inject::are_found(&down.account),

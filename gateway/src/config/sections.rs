@@ -61,17 +61,17 @@ section! {
         listed: Vec<QMgrName> = Vec::new();
         /// Names that become devices with their first message or first HELLO.
         pattern: DevicePattern = DevicePattern::starting_with("DEV");
-        /// Devices that can be known; further ones are unknown.
+        /// Devices that can become known by themselves; further ones are unknown. Listed ones do not count.
         count_max: u32 = 100_000, in 1..=10_000_000;
         /// Messages that can wait for one device.
         messages_max: u64 = 100_000, in 1..=999_999_999;
         /// Bytes that can wait for one device.
         bytes_max: u64 = 1 << 30, in 1..=1 << 50;
-        /// Seconds without a frame after which a device is asked for one; after twice that it is cut off.
+        /// Seconds of silence after which a device sends a PING; after three times that it is cut off.
         heartbeat_seconds: u32 = 60, in 1..=3600;
-        /// Messages that one device gets before it confirms.
+        /// Messages that one request of a device brings at most.
         window_messages_max: u32 = 100, in 1..=10_000;
-        /// Bytes that one device gets before it confirms; a longer message is given out alone.
+        /// Bytes that one request of a device brings at most; a longer message is given out alone.
         window_bytes_max: u32 = 4 << 20, in 4096..=1 << 30;
         /// Seconds that a device's request waits for a message at most.
         long_poll_seconds_max: u32 = 30, in 0..=3600;
