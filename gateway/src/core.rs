@@ -26,6 +26,6 @@ pub(crate) use command::{
     ToDevice, ToMq,
 };
 pub(crate) use durable::{Announcer, durable};
-pub(crate) use handle::{ConnectionCount, CoreHandle};
+pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
-pub(crate) use turn::{Core, Parts};
+pub(crate) use turn::{Core, Parts, Wiring};

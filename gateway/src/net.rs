@@ -14,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::clock;
+
 /// Connections that may wait to be accepted: ten thousand devices come back at once after an outage.
 const BACKLOG: i32 = 4096;
 
@@ -22,6 +24,9 @@ const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// How long a closed connection is read from.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes that a peer takes at least in the time after which it is cut.
+const WRITE_BYTES_MIN: usize = 16 * 1024;
 
 /// Bytes taken in at most while we are writing.
 const READ_WHILE_WRITING_BYTES_MAX: usize = 1024 * 1024;
@@ -126,23 +131,33 @@ impl Pipe {
         Ok(Some(std::mem::take(&mut self.buffer).freeze()))
     }
 
-    /// Writes all of it. A peer that takes nothing for `stall_max` is cut: what it holds back is memory of everybody.
+    /// Writes all of it. A peer that takes less than [`WRITE_BYTES_MIN`] in `stall_max` is cut: what it holds back is
+    /// memory of everybody.
     ///
     /// What the peer sends meanwhile is taken in, up to a bound: two ends that both write and do not read would wait
     /// for each other.
     pub(crate) async fn write(&mut self, mut bytes: Bytes, stall_max: Duration) -> io::Result<()> {
+        let mut deadline = clock::now().instant + stall_max;
+        let mut left_then = bytes.len();
         while bytes.has_remaining() {
             let reads = !self.ended && self.buffer.len() < READ_WHILE_WRITING_BYTES_MAX;
             let interest = if reads { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
-            let Ok(ready) = tokio::time::timeout(stall_max, self.stream.ready(interest)).await else {
-                let text = format!("it took nothing for {} s", stall_max.as_secs());
+            let Ok(ready) = tokio::time::timeout_at(deadline.into(), self.stream.ready(interest)).await
+            else {
+                let text = format!("it took next to nothing for {} s", stall_max.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             };
             let ready = ready?;
             if ready.is_writable() {
                 match self.stream.try_write(&bytes) {
                     Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                    Ok(written) => bytes.advance(written),
+                    Ok(written) => {
+                        bytes.advance(written);
+                        if left_then - bytes.len() >= WRITE_BYTES_MIN {
+                            deadline = clock::now().instant + stall_max;
+                            left_then = bytes.len();
+                        }
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 }

@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::admin::{self, AdminBackend, AdminBounds};
 use crate::clock;
 use crate::config::Config;
-use crate::core::{Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts};
+use crate::core::{Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts, Wiring};
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
@@ -111,9 +111,14 @@ async fn recover(config: &Config, arrived: Arc<Notify>) -> anyhow::Result<(Core,
     drop(recovered);
     let position = journal.submit(batch);
     let bodies = Bodies::new(config.limits.in_flight_bytes_max);
-    let mut core =
-        Core::new(Box::new(journal), queue_manager, area, durable.clone(), core_notify, arrived, bodies);
-    core.watch(config.transmission_queue());
+    let wiring = Wiring {
+        durable: durable.clone(),
+        committed: core_notify,
+        arrived,
+        bodies,
+        gateway: config.gateway.name,
+    };
+    let core = Core::new(Box::new(journal), queue_manager, area, wiring);
     let parts = core.parts(identity);
     // Nothing is served before what the start itself wrote is on disk (STORE.md 3.3).
     if durable.clone().wait(Some(position)).await.is_err() {

@@ -31,7 +31,7 @@ use crate::core::{
 };
 use crate::report::{ExitReport, SourceReport};
 
-pub(crate) use address::{dead_letter, delivery, split};
+pub(crate) use address::{dead_letter, delivery};
 
 /// The holder of the local listener's locks.
 const HOLDER: Holder = Holder(1);
@@ -40,7 +40,7 @@ const HOLDER: Holder = Holder(1);
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Messages that can go nowhere, at which the listener does not go on with others.
-const STUCK_MESSAGES_MAX: usize = 1_000;
+const STUCK_MESSAGES_MAX: usize = 10_000;
 
 /// How much a batch may hold.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 //! a device refuses for good.
 
 use mq_wire::{ApplName, ApplType, Chars, Reason};
-use mqe::area::{Accepted, PutGone};
+use mqe::area::{Accepted, PutGone, Undelivered};
 use mqe::frame::{FRAME_BYTES_MAX, Frame, PutOutcome};
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
 use qmgr::{PutContext, Putter, Rights, UnitPut};
@@ -90,9 +90,11 @@ impl Core {
         turn: &mut Turn,
     ) -> Result<(), Reason> {
         let DevicePutBody { queue, q_mgr, message } = body;
+        // A device that bears the name of this queue manager or of the gateway takes none of their messages.
+        let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.gateway;
         let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
-        if let Some(other) = other {
-            return self.give_to_device(&other, message, unit, turn);
+        if let Some(other) = other.filter(|_| !is_ours) {
+            return self.give_to_device(&other, message, unit, commit, turn);
         }
         let Some(md) = message.to_mq(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
@@ -110,8 +112,8 @@ impl Core {
         match self.queue_manager.put_in_unit(turn.qmgr_now(), &putter, put, commit, &mut turn.batch) {
             Ok(_) => Ok(()),
             // Not a queue manager that MQ knows: perhaps a device that has not been heard of.
-            Err(Reason::UNKNOWN_REMOTE_Q_MGR) => match DeviceName::try_from(q_mgr) {
-                Ok(other) => self.give_to_device(&other, message, unit, turn),
+            Err(Reason::UNKNOWN_REMOTE_Q_MGR) if !is_ours => match DeviceName::try_from(q_mgr) {
+                Ok(other) => self.give_to_device(&other, message, unit, commit, turn),
                 Err(_) => Err(Reason::UNKNOWN_REMOTE_Q_MGR),
             },
             Err(reason) => Err(reason),
@@ -123,10 +125,22 @@ impl Core {
         other: &DeviceName,
         message: DeviceMessage,
         unit: UnitId,
+        commit: &Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
         match self.area.accept(turn.mqe_now(), other, &message, unit, &mut turn.batch) {
             Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(()),
+            // A full device that never comes must not hold up the one that puts: as with messages from MQ.
+            Err(undelivered @ Undelivered::Full { .. }) => {
+                let dead = DeadLetter {
+                    reason: undelivered.reason(),
+                    queue: message.queue,
+                    q_mgr: other.queue_manager(),
+                    md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
+                    body: message.payload,
+                };
+                self.put_dead_letter(dead, commit, turn)
+            }
             Err(undelivered) => Err(undelivered.reason()),
         }
     }

@@ -71,6 +71,36 @@ impl CoreHandle {
     }
 }
 
+/// Tells the core that a connection is over: by [`Farewell::say`], or when its task panics.
+#[derive(Debug)]
+pub(crate) struct Farewell {
+    core: Arc<CoreHandle>,
+    closed: Option<Command>,
+}
+
+impl Farewell {
+    pub(crate) fn new(core: Arc<CoreHandle>, closed: Command) -> Self {
+        Self { core, closed: Some(closed) }
+    }
+
+    pub(crate) async fn say(mut self) {
+        if let Some(closed) = self.closed.take() {
+            // If the core is gone, so is what it knew of the connection.
+            let _ = self.core.send(Lane::Control, closed).await;
+        }
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if let Some(closed) = self.closed.take() {
+            let core = Arc::clone(&self.core);
+            // The same.
+            tokio::spawn(async move { core.send(Lane::Control, closed).await });
+        }
+    }
+}
+
 /// How many connections of a kind there are, and were.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionCount {

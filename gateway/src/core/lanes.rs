@@ -19,14 +19,14 @@ pub(crate) enum Lane {
     Intake,
 }
 
-/// From the fastest to the slowest.
-const LANES: [Lane; 3] = [Lane::Control, Lane::Complete, Lane::Intake];
+/// How many there are.
+const LANES: usize = 3;
 
 /// Commands that may wait in each lane before their senders wait.
-const LANE_COMMANDS_MAX: [usize; 3] = [256, 4096, 4096];
+const LANE_COMMANDS_MAX: [usize; LANES] = [256, 4096, 4096];
 
 /// Commands taken from each lane in one round: the fixed ratio.
-const LANE_COMMANDS_ROUND: [usize; 3] = [32, 128, 64];
+const LANE_COMMANDS_ROUND: [usize; LANES] = [32, 128, 64];
 
 /// The service is stopping: the core takes no more commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ struct Waiting<C> {
 
 /// Counts a command of a connection as waiting until the core has applied it.
 struct Note {
-    waiting: Arc<[AtomicU32; 3]>,
+    waiting: Arc<[AtomicU32; LANES]>,
     lane: usize,
 }
 
@@ -53,8 +53,8 @@ impl Drop for Note {
 
 /// One connection's way into the core.
 pub(crate) struct LaneSender<C> {
-    senders: [mpsc::Sender<Waiting<C>>; 3],
-    waiting: Arc<[AtomicU32; 3]>,
+    senders: [mpsc::Sender<Waiting<C>>; LANES],
+    waiting: Arc<[AtomicU32; LANES]>,
 }
 
 impl<C> LaneSender<C> {
@@ -63,11 +63,11 @@ impl<C> LaneSender<C> {
         Self { senders: self.senders.clone(), waiting: Arc::default() }
     }
 
-    /// Sends a command, by its lane unless a slower one still holds a command of this connection.
+    /// Sends a command: by its lane, or by the one that holds commands of this connection. A faster one would
+    /// overtake them; and a slower one may be taken first too, when the faster is long.
     pub(crate) async fn send(&self, lane: Lane, command: C) -> Result<(), Stopped> {
-        let slowest_waiting =
-            (0..LANES.len()).rev().find(|index| self.waiting[*index].load(Ordering::Acquire) > 0);
-        let lane = slowest_waiting.map_or(lane as usize, |waiting| waiting.max(lane as usize));
+        let in_use = (0..LANES).find(|index| self.waiting[*index].load(Ordering::Acquire) > 0);
+        let lane = in_use.unwrap_or(lane as usize);
         self.waiting[lane].fetch_add(1, Ordering::AcqRel);
         let note = Note { waiting: Arc::clone(&self.waiting), lane };
         self.senders[lane].send(Waiting { command, note }).await.map_err(|_| Stopped)
@@ -82,7 +82,7 @@ impl<C> std::fmt::Debug for LaneSender<C> {
 
 /// The core's end of the lanes.
 pub(crate) struct Lanes<C> {
-    receivers: [mpsc::Receiver<Waiting<C>>; 3],
+    receivers: [mpsc::Receiver<Waiting<C>>; LANES],
     /// The command that ended the wait, until the next round takes it.
     first: Option<Waiting<C>>,
 }
@@ -166,6 +166,21 @@ mod tests {
         seen.clear();
         lanes.round(|command| seen.push(command));
         assert_eq!(seen, ["one commit again", "two put"]);
+    }
+
+    #[tokio::test]
+    async fn a_slower_lane_does_not_overtake_a_long_faster_one() {
+        let (sender, mut lanes) = lanes();
+        let (others, mine) = (sender.for_connection(), sender.for_connection());
+        for _ in 0..200 {
+            others.send(Lane::Complete, "confirm of another").await.unwrap();
+        }
+        mine.send(Lane::Complete, "my unlock").await.unwrap();
+        mine.send(Lane::Intake, "my lock").await.unwrap();
+        let mut seen = Vec::new();
+        while lanes.round(|command| seen.push(command)) > 0 {}
+        let mine: Vec<_> = seen.into_iter().filter(|command| command.starts_with("my")).collect();
+        assert_eq!(mine, ["my unlock", "my lock"]);
     }
 
     #[tokio::test]

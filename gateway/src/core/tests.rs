@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use super::bodies::Bodies;
 use super::command::{Command, HandOver, HandedOver, LockedBody, MqReply, ToMq};
 use super::durable::durable;
-use super::turn::{Core, Turn};
+use super::turn::{Core, Turn, Wiring};
 use crate::source::{self, BatchLimits};
 
 const APPLICATION: ConnId = ConnId(1);
@@ -52,15 +52,9 @@ impl Harness {
         let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
         let area = Area::new(settings, &recovered, mqe_now, &mut batch).unwrap();
         store::Store::submit(&mut store, batch);
-        let core = Core::new(
-            Box::new(store),
-            queue_manager,
-            area,
-            durable,
-            committed,
-            Arc::default(),
-            Bodies::new(1 << 20),
-        );
+        let (arrived, bodies, gateway) = (Arc::default(), Bodies::new(1 << 20), name("GATE1"));
+        let wiring = Wiring { durable, committed, arrived, bodies, gateway };
+        let core = Core::new(Box::new(store), queue_manager, area, wiring);
         let (out, answers) = mpsc::unbounded_channel();
         let mut harness = Self { core, answers, calls: 0 };
         harness.turn(Command::MqOpened { conn: APPLICATION, out });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mq_wire::{QName, Reason, UserId};
+use mq_wire::{QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{ConnId, Effect, QueueManager, Reply};
 use store::{Batch, Store};
@@ -57,6 +57,23 @@ pub(crate) struct Core {
     pub(super) helpers: TaskTracker,
     /// The budget for them.
     pub(super) bodies: Bodies,
+    /// The gateway's own name.
+    pub(super) gateway: QMgrName,
+}
+
+/// What connects the core with what is around it.
+#[derive(Debug)]
+pub(crate) struct Wiring {
+    /// How far the journal is on disk.
+    pub(crate) durable: Durable,
+    /// The committer has something to say.
+    pub(crate) committed: Arc<Notify>,
+    /// Something has arrived on the gateway's transmission queue.
+    pub(crate) arrived: Arc<Notify>,
+    /// The budget for bodies that the core itself needs.
+    pub(crate) bodies: Bodies,
+    /// The gateway's own name.
+    pub(crate) gateway: QMgrName,
 }
 
 /// What the tasks around the core need.
@@ -96,11 +113,9 @@ impl Core {
         store: Box<dyn Store>,
         queue_manager: QueueManager,
         area: Area,
-        durable: Durable,
-        committed: Arc<Notify>,
-        arrived: Arc<Notify>,
-        bodies: Bodies,
+        wiring: Wiring,
     ) -> Self {
+        let Wiring { durable, committed, arrived, bodies, gateway } = wiring;
         let (sender, lanes) = lanes::lanes();
         let now = clock::now().instant;
         Self {
@@ -119,12 +134,8 @@ impl Core {
             stopped: false,
             helpers: TaskTracker::new(),
             bodies,
+            gateway,
         }
-    }
-
-    /// Tells the gateway's listener when something arrives there.
-    pub(crate) fn watch(&mut self, queue: QName) {
-        self.queue_manager.watch(&queue);
     }
 
     /// What the tasks around the core need.
@@ -298,6 +309,8 @@ impl Core {
             Command::DevicePuts { conn, puts } => self.device_puts(conn, puts, turn),
             Command::Rejected { rejected } => self.rejected(*rejected, turn),
             Command::Lock { queue, holder, limits, answer } => {
+                // Each time: the queue may have been defined, or defined again, since.
+                self.queue_manager.watch(&queue);
                 let locked = self.queue_manager.lock_next(
                     turn.qmgr_now(),
                     &queue,

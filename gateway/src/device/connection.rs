@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 use super::puts::{self, Names};
 use crate::clock;
-use crate::core::{self, Bodies, Command, ConnectionCount, CoreHandle, Lane, Stopped, ToDevice};
+use crate::core::{self, Bodies, Command, ConnectionCount, CoreHandle, Farewell, Lane, Stopped, ToDevice};
 use crate::net::{Accepted, Pipe};
 use crate::telemetry;
 
@@ -66,7 +66,7 @@ enum Ended {
 
 /// Serves one device until it ends.
 pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
-    let core = server.core.connection();
+    let core = Arc::new(server.core.connection());
     let conn = ConnId(core.conn().0);
     let span = telemetry::device_connection(conn, accepted.peer);
     let counted = server.count.enter();
@@ -89,15 +89,15 @@ pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
             waiting: Vec::new(),
             held: false,
         };
+        let farewell = Farewell::new(Arc::clone(&core), Command::DeviceClosed { conn });
         let outcome = match core.send(Lane::Control, Command::DeviceOpened { conn, out }).await {
             Ok(()) => connection.run(over_limit).await,
             Err(stopped) => Err(stopped.into()),
         };
         let Connection { pipe, .. } = connection;
-        // If the core is gone, so is what it knew of the connection.
-        let _ = core.send(Lane::Control, Command::DeviceClosed { conn }).await;
+        farewell.say().await;
         match outcome {
-            Ok(()) | Err(Ended::Closed | Ended::Stopped(_)) => tracing::debug!("ended"),
+            Ok(()) | Err(Ended::Stopped(_)) => tracing::debug!("ended"),
             Err(why) => tracing::info!(%why, "ended"),
         }
         pipe.close().await;

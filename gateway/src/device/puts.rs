@@ -1,13 +1,12 @@
 //! A device's puts on their way through the exits: which see them with a transmission header built for them.
 
-use mq_wire::{Chars, Mqmd, Mqxqh, QMgrName, QName, Reason};
+use mq_wire::{Chars, Coding, Mqmd, Mqxqh, QMgrName, QName, Reader, Reason};
 use mqe::frame::Put;
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Sequence};
 use mqe_exits::{Chain, Direction, ExitMessage, Origin, Verdict};
 
 use crate::clock;
 use crate::core::{Command, CoreHandle, DevicePut, DevicePutBody, Lane, Stopped};
-use crate::source;
 
 /// What the exits' way needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +99,11 @@ fn wrap(device: &DeviceName, put: Put, names: Names) -> Result<(DeviceMessage, E
 
 /// What the exits made of it. Group, segment, expiry and properties are not in the header: they stay the message's.
 fn unwrap(message: DeviceMessage, passed: ExitMessage) -> Result<DevicePutBody, Reason> {
-    let Some((xqh, payload)) = source::split(passed) else { return Err(Reason::XQH_ERROR) };
+    // Not `source::split`: an MQMDE in a device's payload is the payload's.
+    let (outer, data) = passed.into_parts();
+    let mut reader = Reader::new(&data, Coding::of(outer.encoding, outer.ccsid));
+    let Ok(xqh) = Mqxqh::decode(&mut reader) else { return Err(Reason::XQH_ERROR) };
+    let payload = data.slice(reader.position()..);
     let before = message.descriptor;
     let descriptor = Mqmd {
         version: 2,

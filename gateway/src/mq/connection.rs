@@ -15,7 +15,9 @@ use tracing::Instrument;
 
 use super::convert::{self, Kept, Pending};
 use crate::clock;
-use crate::core::{self, Bodies, Command, ConnectionCount, CoreHandle, Lane, MqReply, Share, Stopped, ToMq};
+use crate::core::{
+    self, Bodies, Command, ConnectionCount, CoreHandle, Farewell, Lane, MqReply, Share, Stopped, ToMq,
+};
 use crate::net::{Accepted, Pipe};
 use crate::telemetry;
 
@@ -53,7 +55,7 @@ enum Ended {
 
 /// Serves one client until it ends.
 pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
-    let core = server.core.connection();
+    let core = Arc::new(server.core.connection());
     let conn = core.conn();
     let span = telemetry::mq_connection(conn, accepted.peer);
     let counted = server.count.enter();
@@ -80,14 +82,11 @@ pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
             in_unit: false,
             ended: false,
         };
+        let farewell = Farewell::new(Arc::clone(&core), Command::MqClosed { conn });
         let outcome = connection.run().await;
-        let opened = connection.out.is_none();
         let Connection { pipe, .. } = connection;
         // First the core, so that the unit of work is backed out while the socket still drains.
-        if opened {
-            // If the core is gone, so is what it knew of the connection.
-            let _ = core.send(Lane::Control, Command::MqClosed { conn }).await;
-        }
+        farewell.say().await;
         match outcome {
             Ok(()) => tracing::debug!("ended"),
             Err(why @ Ended::Stopped(_)) => tracing::debug!(%why, "ended"),

@@ -41,7 +41,7 @@ pub(crate) fn dead_letter(original: &ExitMessage, reason: Reason) -> DeadLetter 
 }
 
 /// Header and payload. What an MQMDE says of group and segment goes into the descriptor (mq-objects.md 1.7).
-pub(crate) fn split(message: ExitMessage) -> Option<(Mqxqh, Bytes)> {
+fn split(message: ExitMessage) -> Option<(Mqxqh, Bytes)> {
     let (descriptor, data) = message.into_parts();
     let mut reader = Reader::new(&data, Coding::of(descriptor.encoding, descriptor.ccsid));
     let mut xqh = Mqxqh::decode(&mut reader).ok()?;
