@@ -292,7 +292,7 @@ impl QueueManager {
     }
 
     /// An object number that was never given. Reserved durably some at a time, so that a temporary dynamic queue
-    /// costs no record.
+    /// costs no record. The caller adds the commit to the batch whatever happens: the next number may rest on it.
     pub(crate) fn new_number(&mut self, commit: &mut Commit) -> u64 {
         const RESERVE: u64 = 1_000;
         let number = self.next_number;

@@ -10,7 +10,7 @@
 //! | `q` `C` name | a channel |
 //! | `q` `M` name | the queue manager |
 //! | `q` `k` | the key of the hashes: two u64 |
-//! | `q` `n` | the next object number that was never given out: u64 |
+//! | `q` `n` | object numbers below this may have been given: u64 |
 //! | `q` `b` id (u64, big-endian) | backout count of a persistent message, if it was ever backed out: u16 |
 //! | `q` `x` object number (u64, big-endian) | messages of the queue that expired, ever: u64 |
 //!

@@ -208,12 +208,22 @@ impl QueueManager {
         let model = self.directory.get(model).ok_or(Reason::UNEXPECTED_ERROR)?;
         let mut attributes = model.definition.attributes.clone();
         let temporary = !attributes.is(Attribute::DEFTYPE, Keyword::PERMDYN);
-        let mut commit = Commit::default();
-        let number = self.new_number(&mut commit);
-        let name = self.dynamic_name(od.dynamic_q_name, number, batch.start())?;
-        if self.directory.number(name).is_some() {
+        let wanted = DynamicName::of(od.dynamic_q_name)?;
+        if let DynamicName::Given(name) = wanted
+            && self.directory.number(name).is_some()
+        {
             return Err(Reason::OBJECT_ALREADY_EXISTS);
         }
+        // From here on nothing may fail: a number that is taken may be the first of a reservation, which is in the
+        // commit.
+        let mut commit = Commit::default();
+        let (number, name) = loop {
+            let number = self.new_number(&mut commit);
+            let name = wanted.with(number, batch.start());
+            if self.directory.number(name).is_none() {
+                break (number, name);
+            }
+        };
         // DEFTYPE of a local queue is not an attribute but how it came to be.
         let inherited = attributes.iter().filter(|(attribute, _)| *attribute != Attribute::DEFTYPE);
         attributes = inherited.map(|(attribute, value)| (attribute, value.clone())).collect();
@@ -234,26 +244,6 @@ impl QueueManager {
         batch.commit(commit);
         self.directory.add(Object::new(definition, position));
         Ok((number, temporary))
-    }
-
-    /// The name of a dynamic queue: as it is given, or its beginning and something unique for `*`.
-    fn dynamic_name(&self, wanted: ObjectName, number: u64, start: u32) -> Result<QName, Reason> {
-        let text = wanted.trimmed();
-        let (prefix, generic) = match text.split_last() {
-            Some((b'*', prefix)) => (prefix, true),
-            Some(_) => (text, false),
-            None => return Err(reason::DYNAMIC_Q_NAME_ERROR),
-        };
-        let too_long = generic && prefix.len() > DYNAMIC_PREFIX_MAX;
-        if too_long || !prefix.iter().all(|byte| is_name_byte(*byte)) {
-            return Err(reason::DYNAMIC_Q_NAME_ERROR);
-        }
-        if !generic {
-            return Ok(wanted.into());
-        }
-        // At most 33 and 15 characters: 3 bytes of the start are enough (see Id), and numbers are never reused.
-        let prefix: String = prefix.iter().map(|byte| char::from(*byte)).collect();
-        Ok(QName(Chars::cut(&format!("{prefix}{:06X}{:09X}", start & 0xFF_FFFF, number & 0xF_FFFF_FFFF))))
     }
 
     pub(crate) fn close(
@@ -352,6 +342,43 @@ impl QueueManager {
             }
         }
         batch.commit(commit);
+    }
+}
+
+/// The name that a dynamic queue is to have.
+enum DynamicName {
+    Given(QName),
+    /// The beginning of one, and something unique for `*`.
+    Generic(String),
+}
+
+impl DynamicName {
+    fn of(wanted: ObjectName) -> Result<Self, Reason> {
+        let text = wanted.trimmed();
+        let (prefix, generic) = match text.split_last() {
+            Some((b'*', prefix)) => (prefix, true),
+            Some(_) => (text, false),
+            None => return Err(reason::DYNAMIC_Q_NAME_ERROR),
+        };
+        let too_long = generic && prefix.len() > DYNAMIC_PREFIX_MAX;
+        if too_long || !prefix.iter().all(|byte| is_name_byte(*byte)) {
+            return Err(reason::DYNAMIC_Q_NAME_ERROR);
+        }
+        if generic {
+            Ok(Self::Generic(prefix.iter().map(|byte| char::from(*byte)).collect()))
+        } else {
+            Ok(Self::Given(wanted.into()))
+        }
+    }
+
+    fn with(&self, number: u64, start: u32) -> QName {
+        match self {
+            Self::Given(name) => *name,
+            // At most 33 and 15 characters: 3 bytes of the start are enough (see Id), and numbers are never reused.
+            Self::Generic(prefix) => {
+                QName(Chars::cut(&format!("{prefix}{:06X}{:09X}", start & 0xFF_FFFF, number & 0xF_FFFF_FFFF)))
+            }
+        }
     }
 }
 

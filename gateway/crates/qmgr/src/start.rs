@@ -53,8 +53,9 @@ impl QueueManager {
             locks: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             next_turn: 0,
-            next_number: read.next_number,
-            numbers_reserved: read.next_number,
+            // What was given counts, whatever is reserved: a number given twice would join two queues' messages.
+            next_number: read.numbers_reserved.max(read.highest_number.saturating_add(1)),
+            numbers_reserved: read.numbers_reserved,
             unique: 0,
             expired: Expired::default(),
             arrived: BTreeSet::new(),
@@ -138,14 +139,16 @@ struct Read {
     directory: Directory,
     channels: Vec<Definition>,
     hash_key: Option<[u64; 2]>,
-    next_number: u64,
+    numbers_reserved: u64,
+    /// Of all definitions.
+    highest_number: u64,
     /// By message id.
     backouts: BTreeMap<u64, u16>,
 }
 
 impl Read {
     fn all(recovered: &Recovered) -> Result<Self, RecordError> {
-        let mut read = Self { next_number: 1, ..Self::default() };
+        let mut read = Self { numbers_reserved: 1, ..Self::default() };
         let mut expired = BTreeMap::new();
         for (key, value) in &recovered.keyed {
             let damaged =
@@ -153,9 +156,15 @@ impl Read {
             let number = || <[u8; 8]>::try_from(&value[..]).map(u64::from_le_bytes);
             match key.get(..2) {
                 Some(b"qQ") => {
-                    read.directory.add(Object::new(Definition::decode(key, value)?, Position::default()));
+                    let definition = Definition::decode(key, value)?;
+                    read.highest_number = read.highest_number.max(definition.number);
+                    read.directory.add(Object::new(definition, Position::default()));
                 }
-                Some(b"qC") => read.channels.push(Definition::decode(key, value)?),
+                Some(b"qC") => {
+                    let definition = Definition::decode(key, value)?;
+                    read.highest_number = read.highest_number.max(definition.number);
+                    read.channels.push(definition);
+                }
                 Some(b"qM") => read.this = Some(Definition::decode(key, value)?),
                 Some(key::HASH) => {
                     let (halves, rest) = value.as_chunks::<8>();
@@ -167,7 +176,7 @@ impl Read {
                     }
                 }
                 Some(key::NUMBER) => {
-                    read.next_number = number().map_err(|_| damaged("a number belongs here"))?;
+                    read.numbers_reserved = number().map_err(|_| damaged("a number belongs here"))?;
                 }
                 Some(b"qb") => {
                     let count = <[u8; 2]>::try_from(&value[..]).map(u16::from_le_bytes);

@@ -90,6 +90,54 @@ fn definitions_survive() {
     assert!(keys.iter().all(|(key, _)| key.starts_with(b"q")), "our keys only");
 }
 
+/// An open that is refused has taken no number whose reservation nobody wrote.
+#[test]
+fn numbers_are_never_given_twice_though_opens_were_refused() {
+    let model = "SYSTEM.DEFAULT.MODEL.QUEUE";
+    let dynamic = |name| Mqod { dynamic_q_name: ObjectName(Chars::cut(name)), ..od("", model) };
+    for refused in ["NOT A NAME", "DEV.QUEUE.1"] {
+        // The first number of a run crosses what is reserved.
+        let mut qm = Qm::new().restart();
+        let conn = qm.connect();
+        qm.open_od(conn, dynamic(refused), IO).unwrap_err();
+        qm.script("DEFINE QLOCAL(Q)");
+        let given = number(&qm, "Q");
+        let handle = qm.open_all(conn, "Q");
+        qm.put(conn, handle, "mine");
+        let mut qm = qm.restart();
+        qm.script("DEFINE QLOCAL(R)");
+        qm.script("DEFINE QLOCAL(S)");
+        let later = [number(&qm, "R"), number(&qm, "S")];
+        assert!(later.iter().all(|later| *later > given), "{given}, then {later:?}");
+        let mut qm = qm.restart();
+        assert_eq!([qm.depth("Q"), qm.depth("R"), qm.depth("S")], [1, 0, 0]);
+        // Neither is that of a queue that is no more.
+        qm.script("DELETE QLOCAL(S)");
+        let mut qm = qm.restart();
+        qm.script("DEFINE QLOCAL(T)");
+        assert!(number(&qm, "T") > later[1]);
+    }
+}
+
+/// A store in which the reservation was lost: what was given counts.
+#[test]
+fn numbers_begin_behind_the_highest_that_a_definition_has() {
+    let mut qm = Qm::new();
+    qm.script("DEFINE QLOCAL(Q)");
+    qm.turn(|_, _, batch, _| {
+        let mut commit = store::Commit::default();
+        commit.set(object::key::NUMBER, 1_u64.to_le_bytes().to_vec());
+        batch.commit(commit);
+    });
+    let mut qm = qm.restart();
+    qm.script("DEFINE QLOCAL(R)");
+    assert!(number(&qm, "R") > number(&qm, "Q"));
+}
+
+fn number(qm: &Qm, queue: &str) -> u64 {
+    qm.qm.directory.number(QName::new(queue).unwrap()).unwrap()
+}
+
 #[test]
 fn a_store_belongs_to_one_queue_manager() {
     let qm = Qm::new();
