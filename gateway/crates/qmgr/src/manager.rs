@@ -42,6 +42,8 @@ pub struct QueueManager {
     /// Ids made by this start: bytes of the descriptor, see [`QueueManager::unique`].
     pub(crate) unique: u64,
     pub(crate) expired: Expired,
+    /// Names of which the owner wants to hear, whichever queue has them.
+    pub(crate) watched: BTreeSet<QName>,
     /// Watched queues on which a message can be had since the owner was last told.
     pub(crate) arrived: BTreeSet<u64>,
     /// Queues of which something was taken for good without a batch at hand: with the next one they are as they are.
@@ -123,12 +125,12 @@ impl QueueManager {
         self.end_waits(|_| true, Reason::Q_MGR_QUIESCING, out);
     }
 
-    /// From now on the owner hears with [`Effect::Arrived`] that a message can be had there. Says whether there is
-    /// such a local queue.
+    /// From now on the owner hears with [`Effect::Arrived`] that a message can be had on the local queue of this
+    /// name, also when it is defined later, or deleted and defined again. Says whether there is one now.
     pub fn watch(&mut self, queue: &QName) -> bool {
+        self.watched.insert(*queue);
         let Some(number) = self.directory.number(*queue) else { return false };
-        let Some(local) = self.directory.local_mut(number) else { return false };
-        local.watched = true;
+        let Some(local) = self.directory.local(number) else { return false };
         if local.index.len() > 0 {
             self.arrived.insert(number);
         }
@@ -137,10 +139,7 @@ impl QueueManager {
 
     /// The owner does not want to hear of the queue any more.
     pub fn unwatch(&mut self, queue: &QName) {
-        if let Some(local) = self.directory.number(*queue).and_then(|number| self.directory.local_mut(number))
-        {
-            local.watched = false;
-        }
+        self.watched.remove(queue);
     }
 
     /// DEADQ, if it is set and a local queue.

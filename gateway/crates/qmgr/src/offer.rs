@@ -79,11 +79,17 @@ impl QueueManager {
         placed.sort_unstable();
         for (queue, key) in placed {
             self.offer_one(now, queue, key, batch, out);
-            let local = self.directory.local(queue);
-            if local.is_some_and(|local| local.watched && local.index.get(key).is_some()) {
+            if self.is_watched(queue)
+                && self.directory.local(queue).is_some_and(|local| local.index.get(key).is_some())
+            {
                 self.arrived.insert(queue);
             }
         }
+    }
+
+    fn is_watched(&self, queue: u64) -> bool {
+        let object = self.directory.get(queue);
+        object.is_some_and(|object| self.watched.contains(&object.definition.queue_name()))
     }
 
     fn offer_one(&mut self, now: Now, queue: u64, key: Key, batch: &mut Batch, out: &mut Vec<Effect>) {

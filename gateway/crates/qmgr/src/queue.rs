@@ -61,8 +61,6 @@ pub(crate) struct Local {
     pub(crate) changed: Position,
     /// Messages that expired, ever.
     pub(crate) expired: u64,
-    /// Whether the owner wants to hear of messages.
-    pub(crate) watched: bool,
     /// Where the expiry sweep goes on.
     pub(crate) sweep: Option<Key>,
 }

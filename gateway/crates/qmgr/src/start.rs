@@ -58,6 +58,7 @@ impl QueueManager {
             numbers_reserved: read.numbers_reserved,
             unique: 0,
             expired: Expired::default(),
+            watched: BTreeSet::new(),
             arrived: BTreeSet::new(),
             dirty: BTreeSet::new(),
             quiescing: false,

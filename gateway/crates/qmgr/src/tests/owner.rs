@@ -220,6 +220,25 @@ fn the_owner_hears_of_messages() {
     assert_eq!(std::mem::take(&mut qm.arrived), ["GATE1"]);
 }
 
+/// It is the name that is watched: also of a queue that comes later, or goes and comes again.
+#[test]
+fn the_owner_hears_of_messages_of_whichever_queue_has_the_name() {
+    let mut qm = Qm::new();
+    let conn = qm.connect();
+    let later = QName::new("LATER").unwrap();
+    assert!(!qm.turn(|qm, _, _, _| qm.watch(&later)), "there is no such queue yet");
+    for _ in 0..2 {
+        qm.script("DEFINE QLOCAL(LATER)");
+        qm.put1(conn, ("", "LATER"), PutOptions::empty(), Mqmd::default()).unwrap();
+        assert_eq!(std::mem::take(&mut qm.arrived), ["LATER"]);
+        qm.script("DELETE QLOCAL(LATER) PURGE");
+    }
+    qm.turn(|qm, _, _, _| qm.unwatch(&later));
+    qm.script("DEFINE QLOCAL(LATER)");
+    qm.put1(conn, ("", "LATER"), PutOptions::empty(), Mqmd::default()).unwrap();
+    assert!(qm.arrived.is_empty());
+}
+
 #[test]
 fn locks_pass_over_the_expired() {
     let mut qm = Qm::new();
