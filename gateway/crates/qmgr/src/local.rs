@@ -63,7 +63,8 @@ pub enum PutContext {
     Default,
     /// Identity as in the descriptor, origin from the putter and the clock.
     SetIdentity,
-    /// All as in the descriptor: dead letters keep the originator's (mq-objects.md 1.8).
+    /// All as in the descriptor: dead letters keep the originator's (mq-objects.md 1.8). As it is with an MCA, the
+    /// rest of the descriptor is not looked at either.
     SetAll,
 }
 
@@ -270,6 +271,7 @@ impl QueueManager {
             new_msg_id: false,
             new_correl_id: false,
             headers: HEADERS_MAX,
+            any_descriptor: who.context == PutContext::SetAll,
         };
         let accepted = self.store(now, &sender, &route, message, Some(unit), batch)?;
         self.units.entry(unit).or_default().puts.push(accepted.held);

@@ -39,6 +39,8 @@ pub(crate) struct Message {
     pub(crate) new_correl_id: bool,
     /// Room above MAXMSGL of the queue manager: headers that are not the application's.
     pub(crate) headers: u32,
+    /// Any descriptor that can be stored will do: it is somebody else's message, which is only passed on.
+    pub(crate) any_descriptor: bool,
 }
 
 /// A message that is in the store.
@@ -139,6 +141,7 @@ impl QueueManager {
             new_msg_id: options.contains(PutOptions::NEW_MSG_ID),
             new_correl_id: options.contains(PutOptions::NEW_CORREL_ID),
             headers: 0,
+            any_descriptor: false,
         };
         let accepted = self.store(now, &sender, route, message, unit, batch)?;
         let persistent = accepted.held.entry.persistent;
@@ -179,7 +182,9 @@ impl QueueManager {
         batch: &mut Batch,
     ) -> Result<Accepted, Reason> {
         route.check(&self.directory)?;
-        check_descriptor(&message.md)?;
+        if !message.any_descriptor {
+            check_descriptor(&message.md)?;
+        }
         self.check_room(now, route, &message)?;
         let Message { md, body, new_msg_id, new_correl_id, .. } = message;
         let (md, reason) =

@@ -202,7 +202,8 @@ pub(crate) fn owner(number: u64) -> OwnerId {
     OwnerId(number)
 }
 
-/// Milliseconds at which something with this Expiry (tenths of a second) ends; 0 is never.
+/// Milliseconds at which something with this Expiry (tenths of a second) ends; 0 is never, as is all that is no time.
 pub(crate) fn expiry_ms(now: Now, expiry: i32) -> u64 {
-    u64::try_from(expiry).map_or(0, |tenths| now.wall_ms.saturating_add(tenths * 100))
+    let tenths = u64::try_from(expiry).ok().filter(|tenths| *tenths > 0);
+    tenths.map_or(0, |tenths| now.wall_ms.saturating_add(tenths * 100))
 }

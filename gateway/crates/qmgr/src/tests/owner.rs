@@ -239,6 +239,42 @@ fn the_owner_hears_of_messages_of_whichever_queue_has_the_name() {
     assert!(qm.arrived.is_empty());
 }
 
+/// A message that nobody could put with MQPUT is dead-lettered all the same, as an MCA does.
+#[test]
+fn a_dead_letter_may_have_any_descriptor() {
+    let strange = [
+        (Mqmd { msg_type: MsgType::REQUEST, ..persistent() }, Reason::MISSING_REPLY_TO_Q),
+        (Mqmd { report: ReportOptions::COA, ..persistent() }, Reason::MISSING_REPLY_TO_Q),
+        (Mqmd { msg_type: MsgType(0), ..persistent() }, Reason::MSG_TYPE_ERROR),
+        (Mqmd { msg_type: MsgType(-1), ..persistent() }, Reason::MSG_TYPE_ERROR),
+        (Mqmd { feedback: Feedback(-1), ..persistent() }, Reason::FEEDBACK_ERROR),
+        (Mqmd { expiry: 0, ..persistent() }, Reason::EXPIRY_ERROR),
+        (Mqmd { expiry: -9, ..persistent() }, Reason::EXPIRY_ERROR),
+        (Mqmd { priority: -9, ..persistent() }, Reason::PRIORITY_ERROR),
+        (Mqmd { persistence: Persistence(9), ..persistent() }, Reason::PERSISTENCE_ERROR),
+    ];
+    for (md, refusal) in strange {
+        let mut qm = Qm::new();
+        let queue = qm.qm.dead_letter_queue().unwrap();
+        let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md: md.clone(), body: Bytes::from_static(b"x") };
+        qm.turn(|qm, now, batch, out| {
+            let unit = batch.new_unit();
+            let commit = Commit { unit: Some(unit), ..Commit::default() };
+            let outcome = qm.put_in_unit(now, &putter(Rights::Admin), put.clone(), &commit, batch);
+            assert_eq!(outcome.unwrap_err(), refusal, "as an application: {md:?}");
+            let who = Putter { context: PutContext::SetAll, ..putter(Rights::Admin) };
+            qm.put_in_unit(now, &who, put, &commit, batch).unwrap();
+            batch.commit(commit);
+            qm.unit_is_real(now, unit, batch, out);
+        });
+        qm.pass(1_000);
+        let conn = qm.connect();
+        let handle = qm.open_all(conn, "DEV.DEAD.LETTER.QUEUE");
+        let taken = qm.get(conn, handle, GetOptions::empty()).unwrap();
+        assert_eq!((taken.md.msg_type, taken.md.feedback), (md.msg_type, md.feedback));
+    }
+}
+
 #[test]
 fn locks_pass_over_the_expired() {
     let mut qm = Qm::new();
