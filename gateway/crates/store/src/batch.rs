@@ -192,7 +192,6 @@ impl Batch {
         let order = message.order.unwrap_or(id.as_u64());
         let place = self.place(record::message_length(&message), 1, record::MESSAGE_LINE);
         let stored = Stored { id, order, place };
-        self.bytes += message.envelope.len() + message.body.len();
         self.messages.push(self.ops.len() as u32);
         self.push(Op::Message(stored, message), place);
         stored
@@ -236,7 +235,7 @@ impl Batch {
         self.ops.is_empty()
     }
 
-    /// Bytes of envelopes and bodies so far; the core hands a batch over when it is large enough.
+    /// Bytes of all records so far, as they will be written; the core hands a batch over when it is large enough.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -260,6 +259,7 @@ impl Batch {
     }
 
     fn place(&mut self, bytes: u64, records: u32, lines: u64) -> Place {
+        self.bytes = self.bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
         let layout = self.layout.get_or_insert_with(|| self.head.take());
         let before = layout.end_of_group();
         let (place, opened) = layout.place(bytes, records, lines);
@@ -279,3 +279,47 @@ impl Batch {
 }
 
 const DETACHED_SEGMENT_BYTES: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a batch will write bounds the gathering, whatever it is made of.
+    #[test]
+    fn every_record_counts() {
+        let mut batch = Batch::detached(1);
+        let unit = batch.new_unit();
+        let (id, place) = (Id::new(1, 1), Place::default());
+        let change = KeyedChange { key: vec![b'k'; 10], value: Some(Bytes::from(vec![0; 1_000])) };
+        let mut commit = Commit::default();
+        commit.set(vec![b'k'; 10], vec![0; 1_000]);
+        (0..100).for_each(|_| commit.kill(id, place));
+        let kills = vec![Kill { id, place }; 100];
+        let message = NewMessage {
+            unit: Some(unit),
+            owner: OwnerId(1),
+            order: None,
+            priority: 0,
+            persistent: true,
+            expiry_ms: 0,
+            tags: [0; 2],
+            envelope: Bytes::from(vec![0; 500]),
+            body: Bytes::from(vec![0; 500]),
+        };
+        let adds: [&dyn Fn(&mut Batch); 5] = [
+            &|batch| _ = batch.message(message.clone()),
+            &|batch| batch.keyed(Some(unit), change.clone()),
+            &|batch| batch.prepare(Prepare { unit, kills: kills.clone(), note: Bytes::from(vec![0; 9]) }),
+            &|batch| batch.commit(commit.clone()),
+            &|batch| batch.back_out(unit, Vec::new()),
+        ];
+        for (add, least) in adds.iter().zip([1_000, 1_010, 809, 1_810, 8]) {
+            let before = batch.bytes();
+            add(&mut batch);
+            assert!(batch.bytes() - before >= least, "{:?}", batch.ops().last());
+        }
+        // Just what lies between the first record and where the next one would.
+        let end = batch.place(1, 1, 1);
+        assert_eq!(batch.places[0].offset as usize + batch.bytes() - 1, end.offset as usize);
+    }
+}
