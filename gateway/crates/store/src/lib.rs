@@ -112,7 +112,7 @@ pub struct RecoveredMessage {
     pub tags: [u64; 2],
     /// Where it lies.
     pub place: Place,
-    /// Bytes of envelope and body.
+    /// Bytes of the envelope alone.
     pub envelope_length: u32,
     /// Bytes of the body alone.
     pub body_length: u32,
