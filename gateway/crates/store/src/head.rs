@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::layout::{Layout, Spot};
 
-/// Where the next group begins, and whether a batch is being laid out there.
+/// Where the next group begins, and who counts on its beginning there.
 #[derive(Debug)]
 pub(crate) struct Head {
     state: Mutex<State>,
@@ -14,12 +14,15 @@ pub(crate) struct Head {
 #[derive(Debug)]
 struct State {
     layout: Layout,
+    /// A batch is being laid out there.
     taken: bool,
+    /// Checkpoints of just that place that the committer has not got yet.
+    promised: u32,
 }
 
 impl Head {
     pub(crate) fn new(layout: Layout) -> Self {
-        Self { state: Mutex::new(State { layout, taken: false }) }
+        Self { state: Mutex::new(State { layout, taken: false, promised: 0 }) }
     }
 
     /// The layout for a batch that gets its first record.
@@ -31,7 +34,9 @@ impl Head {
 
     /// The layout behind a batch that is handed over.
     pub(crate) fn give_back(&self, layout: Layout) {
-        *self.lock() = State { layout, taken: false };
+        let mut state = self.lock();
+        state.layout = layout;
+        state.taken = false;
     }
 
     /// A batch begins. One that was begun before and never handed over has left nothing behind.
@@ -42,10 +47,23 @@ impl Head {
     /// The block for a mark, if the journal has been written up to `written` and nothing is laid out behind that.
     pub(crate) fn take_mark(&self, written: Spot) -> Option<Spot> {
         let mut state = self.lock();
-        if state.taken || state.layout.spot() != written {
+        if state.taken || state.promised > 0 || state.layout.spot() != written {
             return None;
         }
         state.layout.take_mark()
+    }
+
+    /// Where the next group begins, for a checkpoint: until [`Head::captured`] no mark moves it.
+    pub(crate) fn promise(&self) -> Spot {
+        let mut state = self.lock();
+        state.promised += 1;
+        state.layout.spot()
+    }
+
+    /// The committer has got a checkpoint.
+    pub(crate) fn captured(&self) {
+        let mut state = self.lock();
+        state.promised = state.promised.saturating_sub(1);
     }
 
     /// Where the next group begins.

@@ -225,9 +225,9 @@ impl Journal {
         }
     }
 
-    /// A checkpoint of this turn.
+    /// A checkpoint of this turn, to be handed over in the same turn.
     fn take_checkpoint(&mut self) -> Taken {
-        let position = self.shared.head.spot();
+        let position = self.shared.head.promise();
         self.ledger.set_end(position.segment, position.offset);
         self.uncovered_since_ms = None;
         self.checkpoint_in_work = true;

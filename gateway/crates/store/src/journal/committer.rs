@@ -83,7 +83,8 @@ impl Committer {
         self.checkpoint_when_ready()
     }
 
-    /// Nothing has come for a while: claims what is on disk (STORE.md 2), unless a batch is being laid out there.
+    /// Nothing has come for a while: claims what is on disk (STORE.md 2), unless a batch is being laid out there, or a
+    /// checkpoint is on its way that was taken there.
     pub(crate) fn idle(&mut self) -> Result<(), StoreError> {
         if self.writer.is_unclaimed()
             && let Some(spot) = self.shared.head.take_mark(self.writer.written)
@@ -159,6 +160,7 @@ impl Committer {
 
     /// The journal is synced just up to the checkpoint's position: now the checksum there is known.
     fn capture(&mut self, mut taken: Taken) {
+        self.shared.head.captured();
         if taken.checkpoint.position == self.writer.synced {
             taken.checkpoint.previous = self.writer.last;
             self.checkpoint = Some((taken, Instant::now() + INDEX_PATIENCE));

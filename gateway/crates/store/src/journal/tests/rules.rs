@@ -1,5 +1,6 @@
 //! Groups, claims, start groups, damage and tail, checkpoints, dropping: STORE.md 2 to 5.
 
+use super::super::shared::Job;
 use super::*;
 use crate::layout::Spot;
 use crate::{KeyedChange, Place};
@@ -461,6 +462,47 @@ fn a_clean_stop_seals_claims_and_leaves_nothing_to_replay() {
     assert!(length < 5 * 4096, "the room behind the footer is given back: {length}");
     assert_eq!(rig.open().unwrap().messages.len(), 1);
     assert_eq!(rig.headers(2)[0].records, 0, "nothing had to be copied");
+}
+
+/// The core reads where the next group begins, the committer takes that block for a mark, then gets the checkpoint.
+#[test]
+fn a_checkpoint_is_not_lost_to_a_mark() {
+    for idle_first in [true, false] {
+        let mut rig = Rig::new();
+        rig.put(10);
+        if idle_first {
+            rig.journal().idle_inline();
+        }
+        let taken = rig.journal().take_checkpoint();
+        let position = taken.checkpoint.position;
+        rig.journal().idle_inline();
+        assert_eq!(rig.journal().shared.head.spot(), position, "what the checkpoint says still holds");
+        rig.journal().shared.push(Job::Checkpoint(taken));
+        rig.put(20);
+        rig.journal().settle_checkpoint();
+        assert_eq!(rig.journal().stat().checkpoints, 2);
+        rig.put(10);
+        rig.journal().idle_inline();
+        assert!(is_mark(rig.headers(1).last().unwrap()), "marks are placed again");
+        assert_eq!(rig.reopen().unwrap().messages.len(), 3);
+    }
+}
+
+/// The same with the last checkpoint, while one before it is still being done.
+#[test]
+fn the_checkpoint_of_a_clean_close_is_not_lost_to_a_mark() {
+    let mut rig = Rig::new();
+    rig.put(10);
+    let first = rig.journal().take_checkpoint();
+    let last = rig.journal().take_checkpoint();
+    rig.journal().shared.push(Job::Checkpoint(first));
+    rig.journal().turn_inline();
+    rig.journal().idle_inline();
+    rig.journal().shared.push(Job::Close(last));
+    rig.journal().turn_inline();
+    rig.journal().settle_checkpoint();
+    assert_eq!(rig.journal().stat().checkpoints, 2);
+    assert_eq!(rig.reopen().unwrap().messages.len(), 1);
 }
 
 #[test]
