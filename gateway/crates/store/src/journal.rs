@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use committer::Committer;
-use reader::{Missing, Segments};
+use reader::{Missing, Recent, Segments};
 use shared::{Job, Shared, Submitted, Taken, Work};
 
 use crate::batch::Batch;
@@ -35,9 +35,7 @@ use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
 use crate::layout::{Layout, Spot};
 use crate::ledger::{Ledger, RealChange};
-use crate::{
-    BodyRef, Id, KeyedIndex, Op, Place, Position, ReadRecord, Recovered, Stat, Store, StoreError, Watch,
-};
+use crate::{BodyRef, Id, KeyedIndex, Op, Place, Position, Recovered, Stat, Store, StoreError, Watch};
 
 const LOCK: &str = "lock";
 /// STORE.md 1.
@@ -311,7 +309,12 @@ impl Store for Journal {
         if id.start() == self.start {
             let index = self.recent.partition_point(|batch| batch.next_id <= id.counter());
             if let Some(batch) = self.recent.get(index).filter(|batch| batch.find(id).is_some()) {
-                return BodyRef::new(id, place, Arc::clone(batch) as Arc<dyn ReadRecord>);
+                let batch = Arc::clone(batch);
+                return match self.segments.slot(place.segment) {
+                    Some(slot) => BodyRef::new(id, place, Arc::new(Recent::new(&batch, slot))),
+                    // The message is dead, and so was all of its segment: it is nowhere else.
+                    None => BodyRef::new(id, place, batch),
+                };
             }
         }
         match self.segments.get(place.segment) {

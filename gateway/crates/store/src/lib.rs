@@ -142,7 +142,7 @@ impl BodyRef {
         self.source.read(self.id, self.place)
     }
 
-    /// Whether [`BodyRef::read`] answers from memory.
+    /// Whether [`BodyRef::read`] answers from memory, if it comes before the store needs the room.
     pub fn is_cached(&self) -> bool {
         self.source.is_cached(self.place)
     }

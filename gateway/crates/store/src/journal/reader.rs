@@ -1,7 +1,7 @@
-//! Reading messages outside of the core: from a segment's open file, or from a batch that is still in memory.
+//! Reading messages outside of the core: from a batch while the journal has it in memory, then from a segment's file.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
 
@@ -103,6 +103,37 @@ impl ReadRecord for Batch {
     }
 }
 
+/// A message of a batch that the journal still has in memory, as one that is not on disk always is. A handle keeps no
+/// batch there: once the journal has let it go, the segment is read.
+#[derive(Debug)]
+pub(crate) struct Recent {
+    batch: Weak<Batch>,
+    segment: Arc<Slot>,
+}
+
+impl Recent {
+    pub(crate) fn new(batch: &Arc<Batch>, segment: Arc<Slot>) -> Self {
+        Self { batch: Arc::downgrade(batch), segment }
+    }
+}
+
+impl ReadRecord for Recent {
+    fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
+        if let Some(batch) = self.batch.upgrade() {
+            return batch.read(id, place);
+        }
+        match self.segment.get() {
+            Some(segment) => ReadRecord::read(segment.as_ref(), id, place),
+            // The store ended before it was written.
+            None => Missing.read(id, place),
+        }
+    }
+
+    fn is_cached(&self, _place: Place) -> bool {
+        self.batch.strong_count() > 0
+    }
+}
+
 /// What is given out for a place that the store does not have.
 #[derive(Debug)]
 pub(crate) struct Missing;
@@ -117,38 +148,60 @@ impl ReadRecord for Missing {
     }
 }
 
+/// The file of a segment, or where it will be: the core lays out batches in segments that the committer has yet to
+/// create. Whoever holds it can read, also after the segment was forgotten.
+pub(crate) type Slot = OnceLock<Arc<SegmentFile>>;
+
 /// The segments that can be read, shared by the core and the committer.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
-    open: Mutex<HashMap<u32, Arc<SegmentFile>>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    slots: HashMap<u32, Arc<Slot>>,
+    /// The highest number that was ever here. None is used twice.
+    newest: u32,
 }
 
 impl Segments {
     pub(crate) fn get(&self, number: u32) -> Option<Arc<SegmentFile>> {
-        self.lock().get(&number).cloned()
+        self.lock().slots.get(&number)?.get().cloned()
+    }
+
+    /// The segment, which may have yet to come; none if it is gone.
+    pub(crate) fn slot(&self, number: u32) -> Option<Arc<Slot>> {
+        let mut open = self.lock();
+        if number > open.newest {
+            return Some(Arc::clone(open.slots.entry(number).or_default()));
+        }
+        open.slots.get(&number).cloned()
     }
 
     pub(crate) fn insert(&self, segment: Arc<SegmentFile>) {
-        self.lock().insert(segment.number, segment);
+        let mut open = self.lock();
+        open.newest = open.newest.max(segment.number);
+        open.slots.entry(segment.number).or_default().get_or_init(|| segment);
     }
 
     /// Number and bytes of the segments, for figures.
     pub(crate) fn sizes(&self) -> (u64, u64) {
         let open = self.lock();
-        let bytes = open.values().filter_map(|segment| segment.length().ok()).sum();
-        (open.len() as u64, bytes)
+        let files = || open.slots.values().filter_map(|slot| slot.get());
+        (files().count() as u64, files().filter_map(|segment| segment.length().ok()).sum())
     }
 
     /// Forgets a segment and removes its file; readers that hold it go on. A file that stays is in nobody's way.
     pub(crate) fn remove(&self, files: &dyn Files, number: u32) {
-        self.lock().remove(&number);
+        self.lock().slots.remove(&number);
         let path = path_of(number);
         if let Err(error) = files.remove(&path).map_err(failed(files, "remove", &path)) {
             tracing::warn!(%error, "a segment that nobody needs stays");
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u32, Arc<SegmentFile>>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

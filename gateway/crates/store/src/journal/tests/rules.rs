@@ -505,6 +505,32 @@ fn the_checkpoint_of_a_clean_close_is_not_lost_to_a_mark() {
     assert_eq!(rig.reopen().unwrap().messages.len(), 1);
 }
 
+/// A reader that is slow holds no batch in memory once it is on disk.
+#[test]
+fn a_handle_reads_the_batch_while_it_is_there_and_the_segment_after_that() {
+    let mut rig = Rig::new();
+    // Of the batches that are not on disk two go into segments that do not exist yet.
+    let stored: Vec<Stored> = (0..3).map(|_| rig.submit(|batch| batch.message(message(40_000)))).collect();
+    assert_eq!(stored.last().unwrap().place.segment, 3);
+    let handles: Vec<_> = stored.iter().map(|s| rig.journal().body(s.id, s.place)).collect();
+    for handle in &handles {
+        assert!(handle.is_cached());
+        assert_eq!(handle.read().unwrap().body.len(), 40_000, "before it is written");
+    }
+    let batches: Vec<_> = rig.journal().recent.iter().map(Arc::downgrade).collect();
+    rig.journal().turn_inline();
+    rig.journal().maintain(0);
+    assert!(batches.iter().all(|batch| batch.upgrade().is_none()), "the handles hold no batch");
+    stored.iter().for_each(|stored| rig.kill(stored));
+    rig.put(40_000);
+    rig.checkpoint();
+    assert!(!rig.segments().contains(&"00000002.seg".to_owned()));
+    for handle in &handles {
+        assert!(!handle.is_cached());
+        assert_eq!(handle.read().unwrap().body.len(), 40_000, "also when its segment is gone");
+    }
+}
+
 #[test]
 fn units_cut_off_by_a_crash_get_dead_bits() {
     let mut rig = Rig::new();
