@@ -92,6 +92,10 @@ fn headers_of_the_others_come_back_and_their_bodies_can_be_read() {
         ("base-fap13-tshm-async.jsonl", 13),
         ("base-extra.jsonl", 13),
         ("jms-ext.jsonl", 13),
+        ("jms-shared.jsonl", 12),
+        ("jms-single.jsonl", 13),
+        ("jms-syncget.jsonl", 13),
+        ("jms-tsh.jsonl", 12),
     ] {
         let segments = recorded(file);
         for segment in &segments {
@@ -108,5 +112,5 @@ fn headers_of_the_others_come_back_and_their_bodies_can_be_read() {
         }
         counts.push(segments.len());
     }
-    assert_eq!(counts, [89, 89, 94, 146, 241]);
+    assert_eq!(counts, [89, 89, 94, 146, 241, 225, 239, 212, 350]);
 }
