@@ -83,11 +83,13 @@ impl Area {
                 lost.entry(number).or_default().push(*message);
                 continue;
             }
-            let entry = entry_of(message);
+            let mut entry = entry_of(message);
             device.bytes += u64::from(entry.length());
             area.bytes += u64::from(entry.length());
             let live = device.live();
             if live.mark.covers(message.priority, message.id) {
+                // How often is not known, but that it was: the next time it is sent again.
+                entry.delivered();
                 let doubt = InDoubt { entry, priority: message.priority, sent: None, rejected: None };
                 live.doubt.insert(message.id, doubt);
             } else {

@@ -8,7 +8,7 @@ use crate::frame::{ErrorCode, Frame, Hello, VERSION};
 use crate::{ConnId, Incarnation, RequestId, Sequence, SessionId};
 
 /// Steps until the device's machine is ready and its first GET is at the gateway, without any more.
-fn until_get(pair: &mut Pair) -> ConnId {
+pub(super) fn until_get(pair: &mut Pair) -> ConnId {
     let conn = pair.connect(0);
     while !pair.devices[0].machine.is_ready() {
         pair.sync_all();
@@ -535,6 +535,9 @@ fn row_resume_settles_all_in_one_unit() {
     let again: Vec<u8> = pair.area.messages(&name(0)).unwrap().map(|view| view.deliveries).collect();
     assert_eq!(again, [2, 2], "marked as sent before");
     pair.crash_gateway();
+    until_get(&mut pair);
+    let again: Vec<u8> = pair.area.messages(&name(0)).unwrap().map(|view| view.deliveries).collect();
+    assert_eq!(again, [2, 2], "also when another run had sent them");
     pair.devices[0].decide = Decide::Store;
     pair.connect(0);
     pair.settle();
