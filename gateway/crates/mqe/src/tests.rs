@@ -7,5 +7,6 @@ mod general;
 mod ledger;
 mod pair;
 mod random;
+mod room;
 mod time;
 mod to_device;

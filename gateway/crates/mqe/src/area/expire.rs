@@ -51,6 +51,9 @@ impl Area {
             if let Some(live) = &mut device.live {
                 live.timer = None;
             }
+            // Room in doubt may have come free where the batch could not be added to (the end of a refused message).
+            self.serve_waiting(number, now, batch, out);
+            let Some(device) = self.devices.get(&number) else { continue };
             let over = device.link().and_then(|link| link.get).is_some_and(|get| get.until <= now.instant);
             if over {
                 self.end_wait(number, out);
@@ -144,7 +147,8 @@ impl Area {
         }
     }
 
-    /// Sets the device's timer to what comes first: the end of its wait, or the time to send again.
+    /// Sets the device's timer to what comes first: the end of its wait, or the time to send again; or now, if its
+    /// wait could be served.
     pub(super) fn set_timer(&mut self, number: u32) {
         self.set_timer_after(number, None);
     }
@@ -152,10 +156,12 @@ impl Area {
     /// The same; what is due at `handled` was done, what is left of it (a window at once) comes a little later.
     fn set_timer_after(&mut self, number: u32, handled: Option<Instant>) {
         let resend_after = self.settings.resend_after;
-        let Some(live) = self.devices.get_mut(&number).and_then(|device| device.live.as_mut()) else {
-            return;
-        };
+        let Some(device) = self.devices.get_mut(&number) else { return };
+        let waiting = !device.queue.is_empty();
+        let Some(live) = device.live.as_mut() else { return };
+        let servable = waiting && live.doubt.len() < self.settings.in_doubt_max as usize;
         let wait = live.link.as_ref().and_then(|link| link.get).map(|get| get.until);
+        let wait = wait.map(|until| if servable { until.min(self.latest) } else { until });
         let resumed = live.link.as_ref().is_some_and(|link| link.resumed);
         // A letter to the dead-letter queue is tried again whether the device is there or not.
         let again = live.doubt.values().filter(|doubt| resumed || doubt.rejected.is_some());

@@ -69,15 +69,14 @@ impl Area {
         batch: &Batch,
         out: &mut Vec<AreaEffect>,
     ) -> bool {
-        let Some(device) = self.names.get(device).and_then(|number| self.devices.get_mut(number)) else {
-            return false;
-        };
+        let Some(&number) = self.names.get(device) else { return false };
+        let Some(device) = self.devices.get_mut(&number) else { return false };
         let before = device.counters;
-        let doubt = &mut device.live().doubt;
-        if doubt.get(&uid.id).is_none_or(|found| found.rejected.is_none()) {
+        let Some(live) = &mut device.live else { return false };
+        if live.doubt.get(&uid.id).is_none_or(|found| found.rejected.is_none()) {
             return false;
         }
-        let Some(found) = doubt.remove(&uid.id) else { return false };
+        let Some(found) = live.doubt.remove(&uid.id) else { return false };
         self.bytes -= u64::from(found.entry.length());
         device.end(&found.entry, Counter::Rejected, commit);
         device.commit_counters(&before, commit);
@@ -87,7 +86,11 @@ impl Area {
             let frame = Frame::Rejected(uid, RejectOutcome::DeadLettered);
             out.push(AreaEffect::Frame { conn, needs, request: RequestId(0), frame });
         }
-        device.rest();
+        // A GET that waits for the room is served by it, when the commit is in the batch.
+        self.set_timer(number);
+        if let Some(device) = self.devices.get_mut(&number) {
+            device.rest();
+        }
         true
     }
 
@@ -143,6 +146,7 @@ impl Area {
         device.end(&found.entry, Counter::Forced, &mut commit);
         commit.set(keys::tombstone(number, uid.id), now.wall_ms.to_be_bytes().to_vec());
         device.commit(&before, commit, batch);
+        self.set_timer(number);
         Ok(true)
     }
 
@@ -238,4 +242,30 @@ pub(super) fn uid_of(identities: &[(u32, StoreIdentity)], id: Id) -> Uid {
     let at = identities.partition_point(|(start, _)| *start <= id.start());
     let found = at.checked_sub(1).and_then(|at| identities.get(at));
     Uid { store: found.map(|(_, store)| *store).unwrap_or_default(), id }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use mq_wire::QMgrName;
+    use store::Recovered;
+
+    use super::*;
+    use crate::area::AreaSettings;
+
+    /// DESIGN.md 9: an idle device is small, and stays so when somebody asks for what it does not have.
+    #[test]
+    fn a_refusal_that_is_not_there_costs_an_idle_device_nothing() {
+        let settings = AreaSettings::new(QMgrName::new("GATE1").unwrap(), StoreIdentity::default());
+        let mut batch = Batch::detached(1);
+        let now = Now { wall_ms: 1, instant: Instant::now() };
+        let mut area = Area::new(settings, &Recovered::default(), now, &mut batch).unwrap();
+        let name = DeviceName::new("DEV1").unwrap();
+        area.add_device(name, &mut batch).unwrap();
+        let number = area.number(&name).unwrap();
+        let (uid, mut commit) = (area.uid(Id::new(1, 1)), Commit::default());
+        assert!(!area.finish_reject(&name, uid, &mut commit, &batch, &mut Vec::new()));
+        assert!(area.devices[&number].live.is_none());
+    }
 }
