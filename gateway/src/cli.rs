@@ -114,9 +114,22 @@ fn report(error: &anyhow::Error) -> ExitCode {
             eprintln!("{PROGRAM}: {problem}");
         }
     } else if error.downcast_ref::<Said>().is_none() {
-        eprintln!("{PROGRAM}: {}", one_line(&format!("{error:#}")));
+        eprintln!("{PROGRAM}: {}", one_line(&chain(error)));
     }
     ExitCode::FAILURE
+}
+
+/// An error and its causes; a cause that the text before it has told already is left out.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// Texts of others may have several lines; an error is one.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,6 +21,11 @@ const BACKLOG: i32 = 4096;
 
 /// Bytes read from a socket at once.
 const READ_BYTES_MAX: usize = 64 * 1024;
+
+/// Silence after which the kernel looks whether the peer is still there; then how often, and how often in vain.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBES: u32 = 3;
 
 /// How long a closed connection is read from.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
@@ -84,8 +89,18 @@ pub(crate) async fn accept<F, Fut>(
             Ok((stream, peer)) => {
                 let permit = Arc::clone(&connections).try_acquire_owned().ok();
                 let over_limit = permit.is_none();
-                // Requests and answers are small and awaited: nothing may wait for more bytes.
-                if let Err(error) = stream.set_nodelay(true) {
+                // Requests and answers are small and awaited: nothing may wait for more bytes. A client that vanished
+                // without a word (power, network) holds its unit of work: probes find out, since a server may not
+                // send heartbeats to every client (mq-wire-observed-base.md 7).
+                let set_up = || {
+                    stream.set_nodelay(true)?;
+                    let keepalive = TcpKeepalive::new()
+                        .with_time(KEEPALIVE_AFTER)
+                        .with_interval(KEEPALIVE_EVERY)
+                        .with_retries(KEEPALIVE_PROBES);
+                    SockRef::from(&stream).set_tcp_keepalive(&keepalive)
+                };
+                if let Err(error) = set_up() {
                     tracing::debug!(%peer, %error, "gone before it was served");
                     continue;
                 }

@@ -262,7 +262,9 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
         match message(origin.clone(), locked).await {
             Ok(message) => messages.push((id, expiry_ms, message)),
             Err(why) => {
-                tracing::error!(%id, why, "a message on the transmission queue cannot be read");
+                let what = format!("message {id} on {}: {why}", source.queue);
+                // A core that has ended tells nobody any more.
+                let _ = source.core.send(Lane::Control, Command::Damaged { id, what }).await;
                 addressed.unreadable.push((id, why));
             }
         }

@@ -62,6 +62,8 @@ pub(crate) enum Command {
     },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
+    /// A stored message cannot be read.
+    Damaged { id: Id, what: String },
     /// The core's part of the status.
     Status { answer: oneshot::Sender<StatusReport> },
     /// All devices.

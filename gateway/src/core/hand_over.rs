@@ -78,7 +78,7 @@ impl Core {
                     // Room comes by itself: a dead letter would be one for ever.
                     Err(undelivered) if undelivered.is_temporary() => return Err(undelivered.reason()),
                     Err(undelivered) => {
-                        tracing::debug!(%id, %undelivered, "to the dead-letter queue");
+                        tracing::info!(%id, %undelivered, "to the dead-letter queue");
                         undelivered.reason()
                     }
                 }
@@ -110,6 +110,12 @@ impl Core {
         commit: &Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
+        let outcome = self.try_dead_letter(dead, commit, turn);
+        self.letters_refused = outcome.err();
+        outcome
+    }
+
+    fn try_dead_letter(&mut self, dead: DeadLetter, commit: &Commit, turn: &mut Turn) -> Result<(), Reason> {
         let Some(queue) = self.queue_manager.dead_letter_queue() else {
             return Err(Reason::UNKNOWN_OBJECT_NAME);
         };

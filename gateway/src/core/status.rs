@@ -26,7 +26,13 @@ impl Core {
         if self.queue_manager.dead_letter_queue().is_none() {
             let what = "the queue manager has no dead-letter queue: what no device can take stops the listener; ALTER QMGR DEADQ(...)";
             report.problems.push(what.to_owned());
+        } else if let Some(reason) = self.letters_refused {
+            report.problems.push(format!(
+                "the dead-letter queue refused the last letter ({reason}: {}): what it was for waits",
+                reason.meaning().unwrap_or("see the reason code")
+            ));
         }
+        report.problems.extend(self.damaged.values().map(|what| format!("damaged: {what}")));
         report
     }
 

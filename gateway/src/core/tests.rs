@@ -288,3 +288,28 @@ fn what_is_for_a_device_stays_behind_its_stuck_message() {
     harness.turn(Command::HandOver { holder: HOLDER, deliveries, held, answer });
     assert_eq!(answered.try_recv().unwrap().stuck.len(), 1);
 }
+
+#[test]
+fn status_tells_what_is_damaged_and_what_the_dead_letter_queue_refuses() {
+    let mut harness = Harness::new();
+    let problems = |harness: &mut Harness| {
+        let (answer, mut answered) = oneshot::channel();
+        harness.turn(Command::Status { answer });
+        answered.try_recv().unwrap().problems
+    };
+    assert_eq!(problems(&mut harness), Vec::<String>::new());
+    for _ in 0..2 {
+        let what = "message 1-7 for a device: 00000001.seg is damaged".to_owned();
+        harness.turn(Command::Damaged { id: store::Id::new(1, 7), what });
+    }
+    assert_eq!(problems(&mut harness), ["damaged: message 1-7 for a device: 00000001.seg is damaged"]);
+    let (answer, _answered) = oneshot::channel();
+    let command = mqsc::read_command("ALTER QLOCAL(DEV.DEAD.LETTER.QUEUE) PUT(DISABLED)").unwrap();
+    harness.turn(Command::Mqsc { command: Box::new(command), answer });
+    harness.put("ORDERS%STRANGER", "GATE1", "for nobody");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!(handed_over.why, Some(Reason::PUT_INHIBITED));
+    let found = problems(&mut harness);
+    assert!(found.iter().any(|problem| problem.contains("2051")), "{found:?}");
+}

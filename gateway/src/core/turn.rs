@@ -1,13 +1,13 @@
 //! The core's turn: takes what waits, applies it, hands the batch over, lets the effects go.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mq_wire::{QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{ConnId, Effect, QueueManager, Reply};
-use store::{Batch, Store};
+use store::{Batch, Id, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +27,9 @@ const TURN_COMMANDS_MAX: usize = 1024;
 
 /// Batches that may be with the committer: one is written while a full one waits.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
+
+/// Damaged messages that status remembers.
+const DAMAGED_MAX: usize = 100;
 
 /// How often the store may take a checkpoint.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(1);
@@ -59,6 +62,10 @@ pub(crate) struct Core {
     pub(super) bodies: Bodies,
     /// The gateway's own name.
     pub(super) gateway: QMgrName,
+    /// Messages that cannot be read, for status.
+    pub(super) damaged: BTreeMap<Id, String>,
+    /// Why the dead-letter queue refused the last letter, for status; none if it took it.
+    pub(super) letters_refused: Option<Reason>,
 }
 
 /// What connects the core with what is around it.
@@ -135,6 +142,8 @@ impl Core {
             helpers: TaskTracker::new(),
             bodies,
             gateway,
+            damaged: BTreeMap::new(),
+            letters_refused: None,
         }
     }
 
@@ -337,6 +346,13 @@ impl Core {
                     self.queue_manager.run(turn.qmgr_now(), &command, &mut turn.batch, &mut turn.mq);
                 let needs = Some(turn.batch.position()).filter(|_| !turn.batch.is_empty());
                 reply(answer, MqscResult { outcome, needs });
+            }
+            Command::Damaged { id, what } => {
+                // Told once: who asks for it again finds the same.
+                if self.damaged.len() < DAMAGED_MAX && !self.damaged.contains_key(&id) {
+                    tracing::error!(what, "a stored message cannot be read");
+                    self.damaged.insert(id, what);
+                }
             }
             Command::Status { answer } => {
                 reply(answer, self.status());

@@ -235,8 +235,14 @@ impl Connection<'_> {
                     let record = match core::read(body).await {
                         Ok(record) => record,
                         Err(error) => {
-                            // It stays in doubt, and whatever is behind it waits: an operator must look.
-                            tracing::error!(uid = %head.uid, %error, "a message that was handed out cannot be read");
+                            // It stays in doubt, and whatever is behind it waits: an operator must look. What was
+                            // read before it goes out; the device is told not to come again at once.
+                            let what = format!("message {} for a device: {error}", head.uid);
+                            self.core.send(Lane::Control, Command::Damaged { id: head.uid.id, what }).await?;
+                            let text = "a message cannot be read; the gateway's operator must look";
+                            self.machine
+                                .send(request, &Frame::error(ErrorCode::LATER, DAMAGED_RETRY_MS, text));
+                            self.flush().await?;
                             return Err(Ended::Refused(ErrorCode::LATER));
                         }
                     };
@@ -258,6 +264,9 @@ impl Connection<'_> {
         Ok(())
     }
 }
+
+/// When a device whose next message cannot be read may come again.
+const DAMAGED_RETRY_MS: u32 = 60_000;
 
 /// Bytes of messages that are written together.
 const GATHER_BYTES_MAX: usize = 256 * 1024;

@@ -283,7 +283,8 @@ impl Connection<'_> {
                 let record = match core::read(body).await {
                     Ok(record) => record,
                     Err(error) => {
-                        tracing::error!(%error, "a message that was given out cannot be read");
+                        let what = format!("message {}: {error}", got.id);
+                        self.core.send(Lane::Control, Command::Damaged { id: got.id, what }).await?;
                         self.reply(pending.call, mq_channel::Reply::failed(Reason::OBJECT_DAMAGED))?;
                         return Ok(());
                     }

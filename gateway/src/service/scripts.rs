@@ -18,7 +18,7 @@ pub(crate) async fn apply(core: &CoreHandle, files: &[PathBuf], go_on: bool) -> 
         scripts.push(script);
     }
     if !mistakes.is_empty() {
-        anyhow::bail!("nothing was applied, because of\n{}", mistakes.join("\n"));
+        anyhow::bail!("no script was applied:\n{}", mistakes.join("\n"));
     }
     for script in scripts {
         run(core, script, go_on).await?;

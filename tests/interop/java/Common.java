@@ -82,6 +82,15 @@ final class Common {
         return Long.parseLong(payload.substring(0, payload.indexOf(':')));
     }
 
+    static void backOut(MQQueueManager queueManager) {
+        if (queueManager == null) return;
+        try {
+            queueManager.backout();
+        } catch (MQException ignored) {
+            // The socket is gone, and so is the unit of work.
+        }
+    }
+
     static void close(MQQueueManager queueManager) {
         if (queueManager == null) return;
         try {

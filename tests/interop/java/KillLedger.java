@@ -56,6 +56,8 @@ public final class KillLedger {
                 if (failure.get() != null) return;
                 reconnects.incrementAndGet();
             } finally {
+                // disconnect() would commit what is open, without its state message.
+                Common.backOut(queueManager);
                 Common.close(queueManager);
             }
         }

@@ -46,6 +46,10 @@ pub(crate) trait File: Send + Sync + Debug {
     /// Makes content and length durable.
     fn sync(&self) -> io::Result<()>;
     fn length(&self) -> io::Result<u64>;
+    /// Makes the file longer, up to `length`, and reserves the space for that. After a failure any part of it may be
+    /// there; after a crash too, until the next sync.
+    fn reserve(&self, length: u64) -> io::Result<()>;
+    /// Shortens the file, and gives back the space behind its new end.
     fn set_length(&self, length: u64) -> io::Result<()>;
 }
 

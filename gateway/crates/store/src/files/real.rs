@@ -46,19 +46,15 @@ impl Files for RealFiles {
 
     fn create(&self, path: &str, reserve: u64) -> io::Result<Arc<dyn File>> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(self.path(path))?;
-        if reserve > 0 {
-            match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, reserve) {
-                Ok(()) => {}
-                // A file system that cannot reserve still can write.
-                Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(reserve)?,
-                Err(error) => {
-                    // An empty file of that name would be in the way of the next attempt.
-                    let _ = fs::remove_file(self.path(path));
-                    return Err(error.into());
-                }
-            }
+        let file = RealFile(file);
+        if reserve > 0
+            && let Err(error) = file.reserve(reserve)
+        {
+            // An empty file of that name would be in the way of the next attempt.
+            let _ = fs::remove_file(self.path(path));
+            return Err(error);
         }
-        Ok(Arc::new(RealFile(file)))
+        Ok(Arc::new(file))
     }
 
     fn open(&self, path: &str) -> io::Result<Option<Arc<dyn File>>> {
@@ -130,6 +126,18 @@ impl File for RealFile {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
+    }
+
+    fn reserve(&self, length: u64) -> io::Result<()> {
+        let present = self.length()?;
+        let Some(more) = length.checked_sub(present).filter(|more| *more > 0) else { return Ok(()) };
+        // The new length is real with the next `sync`: fdatasync leaves out only what is not needed to read the data.
+        let flags = rustix::fs::FallocateFlags::empty();
+        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.0, flags, present, more)) {
+            // A file system that cannot reserve still can write.
+            Err(rustix::io::Errno::OPNOTSUPP) => self.0.set_len(length),
+            outcome => Ok(outcome?),
+        }
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {

@@ -146,7 +146,7 @@ impl SimFiles {
         self.lock().failing_syncs = count;
     }
 
-    /// Leaves room for this many bytes of new files.
+    /// Leaves room for this many bytes of new files, and of files that grow.
     pub(crate) fn set_room(&self, room: Option<u64>) {
         self.lock().room = room;
     }
@@ -175,7 +175,10 @@ impl SimFiles {
         let state = &mut *self.lock();
         for inode in &mut state.inodes {
             if inode.length_dirty && state.random.one_in(2) {
-                inode.disk.resize(inode.cache.len(), 0);
+                let (disk, cache) = (inode.disk.len(), inode.cache.len());
+                let torn = cache > disk && state.random.one_in(2);
+                let length = if torn { disk + state.random.below((cache - disk) as u32) as usize } else { cache };
+                inode.disk.resize(length, 0);
             }
             for sector in std::mem::take(&mut inode.dirty) {
                 match state.random.below(3) {
@@ -206,9 +209,9 @@ impl SimFiles {
             for sector in 0..inode.cache.len().div_ceil(SECTOR) {
                 if !inode.dirty.contains(&sector) {
                     let range = sector * SECTOR..((sector + 1) * SECTOR).min(inode.cache.len());
-                    if range.end <= inode.disk.len() {
-                        let (cache, disk) = (&mut inode.cache, &inode.disk);
-                        cache[range.clone()].copy_from_slice(&disk[range]);
+                    // Where a failed sync has left the disk shorter, there is nothing but zeros to be read.
+                    for at in range {
+                        inode.cache[at] = inode.disk.get(at).copied().unwrap_or(0);
                     }
                 }
             }
@@ -498,6 +501,9 @@ impl File for SimFile {
                     inode.persist(sector, SECTOR);
                 }
             }
+            if std::mem::take(&mut inode.length_dirty) && state.random.one_in(2) {
+                inode.disk.resize(inode.cache.len(), 0);
+            }
             return state.failure_of_sync();
         }
         if state.lie.is_some_and(|lie| matches!(lie, Lie::Files(end) if inode.name.ends_with(end))) {
@@ -509,6 +515,30 @@ impl File for SimFile {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.files.lock().inodes[self.inode].cache.len() as u64)
+    }
+
+    fn reserve(&self, length: u64) -> io::Result<()> {
+        let state = &mut *self.files.lock();
+        let name = state.inodes[self.inode].name.clone();
+        let present = state.inodes[self.inode].cache.len();
+        let more = (length as usize).saturating_sub(present);
+        if more == 0 {
+            return Ok(());
+        }
+        state.step("reserve", &name)?;
+        let left = state.room.map(|room| room.checked_sub(more as u64));
+        let got = if left == Some(None) { state.random.below(more as u32) as usize } else { more };
+        let inode = &mut state.inodes[self.inode];
+        inode.cache.resize(present + got, 0);
+        inode.length_dirty = true;
+        match left {
+            Some(None) => Err(io::ErrorKind::StorageFull.into()),
+            Some(left) => {
+                state.room = left;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {

@@ -15,6 +15,10 @@ use crate::{Place, StoreError};
 /// More than this is not kept for the next group.
 const BUFFER_KEEP_BYTES: usize = 4 << 20;
 
+/// Space is reserved ahead in steps of this, never beyond the size of a segment: a start then needs one step, and a
+/// process that is killed leaves less than that behind what it wrote.
+const STEP_BYTES: u64 = 4 << 20;
+
 /// The end of the journal that is being written.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -24,6 +28,9 @@ pub(crate) struct Writer {
     pub(crate) start: u32,
     pub(crate) nonce: u64,
     segment: Arc<SegmentFile>,
+    /// What of the segment has space reserved, which is its length, and how far that may grow.
+    reserved: u64,
+    limit: u64,
     /// Checksum of the last group.
     pub(crate) last: u32,
     /// Where the next group goes.
@@ -68,7 +75,9 @@ impl Writer {
         let payload: u64 = copies.iter().map(|c| c.len() as u64).sum();
         // A record's line is never longer than the record; one block more for the mark of the start.
         let need = size_of_segment(align(group::HEADER + payload) + crate::format::BLOCK, payload);
-        let segment = create(files.as_ref(), &segments, number, need.max(segment_bytes))?;
+        let limit = need.max(segment_bytes);
+        let reserved = step_up(need, segment_bytes, limit);
+        let segment = create(files.as_ref(), &segments, number, reserved)?;
         let mut writer = Self {
             files,
             segments,
@@ -76,6 +85,8 @@ impl Writer {
             start,
             nonce,
             segment,
+            reserved,
+            limit,
             last: from.checksum,
             written: Spot { segment: number, offset: 0 },
             synced: from.spot,
@@ -206,6 +217,7 @@ impl Writer {
         if self.buffer.is_empty() {
             return Ok(());
         }
+        self.reserve()?;
         self.segment.file.write_at(&self.buffer, u64::from(self.buffer_at)).map_err(failed(
             self.files.as_ref(),
             "write",
@@ -226,7 +238,9 @@ impl Writer {
     pub(crate) fn roll(&mut self, number: u32, payload: u64, lines: u64) -> Result<(), StoreError> {
         self.seal()?;
         let need = size_of_segment(group::HEADER + payload, lines);
-        self.segment = create(self.files.as_ref(), &self.segments, number, need.max(self.segment_bytes))?;
+        self.limit = need.max(self.segment_bytes);
+        self.reserved = step_up(need, self.segment_bytes, self.limit);
+        self.segment = create(self.files.as_ref(), &self.segments, number, self.reserved)?;
         self.sync_directory()?;
         self.written = Spot { segment: number, offset: 0 };
         self.records = 0;
@@ -259,6 +273,27 @@ impl Writer {
         self.sync()
     }
 
+    /// Makes the segment long enough for what waits, and with it for the marks and the footer that may follow: these
+    /// never fail for want of room. Nothing is synced here. The sync that acknowledges the groups makes the new length
+    /// durable too, because fdatasync flushes a change of size that is needed to read the data; until then the file
+    /// may come back at any length between the old and the new, with nothing lost that anybody was told of.
+    fn reserve(&mut self) -> Result<(), StoreError> {
+        let end = u64::from(self.buffer_at) + self.buffer.len() as u64;
+        let need = match self.records_end {
+            Spot { segment, offset } if segment == self.written.segment => {
+                size_of_segment(u64::from(offset), self.lines_length()).max(end)
+            }
+            _ => end,
+        };
+        if need > self.reserved {
+            let length = step_up(need, self.segment_bytes, self.limit);
+            let path = &self.segment.path;
+            self.segment.file.reserve(length).map_err(failed(self.files.as_ref(), "reserve space in", path))?;
+            self.reserved = length;
+        }
+        Ok(())
+    }
+
     fn sync(&mut self) -> Result<(), StoreError> {
         self.syncs += 1;
         self.segment.file.sync().map_err(failed(self.files.as_ref(), "sync", &self.segment.path))
@@ -268,6 +303,12 @@ impl Writer {
         self.syncs += 1;
         self.files.sync_directory(DIRECTORY).map_err(failed(self.files.as_ref(), "sync", DIRECTORY))
     }
+}
+
+/// Where the space that is reserved ends when `need` bytes must have some.
+fn step_up(need: u64, segment_bytes: u64, limit: u64) -> u64 {
+    let step = align(STEP_BYTES.min(segment_bytes / 2)).max(crate::format::BLOCK);
+    need.next_multiple_of(step).min(limit).max(need)
 }
 
 fn create(
