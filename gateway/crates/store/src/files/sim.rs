@@ -41,6 +41,8 @@ pub(crate) enum Lie {
     Directory(&'static str),
     /// Files created under a name with this end are never synced.
     Files(&'static str),
+    /// A sync never makes a new length durable.
+    Lengths,
     /// A failed sync is taken for a good one.
     FailedSync,
 }
@@ -177,7 +179,8 @@ impl SimFiles {
             if inode.length_dirty && state.random.one_in(2) {
                 let (disk, cache) = (inode.disk.len(), inode.cache.len());
                 let torn = cache > disk && state.random.one_in(2);
-                let length = if torn { disk + state.random.below((cache - disk) as u32) as usize } else { cache };
+                let length =
+                    if torn { disk + state.random.below((cache - disk) as u32) as usize } else { cache };
                 inode.disk.resize(length, 0);
             }
             for sector in std::mem::take(&mut inode.dirty) {
@@ -509,7 +512,12 @@ impl File for SimFile {
         if state.lie.is_some_and(|lie| matches!(lie, Lie::Files(end) if inode.name.ends_with(end))) {
             return Ok(());
         }
+        let length = inode.disk.len();
         inode.persist_all();
+        if state.lie == Some(Lie::Lengths) && inode.disk.len() > length {
+            inode.disk.truncate(length);
+            inode.length_dirty = true;
+        }
         Ok(())
     }
 

@@ -399,7 +399,7 @@ impl World {
                 self.files.set_fuse(Some(self.random.below(8)));
             }
             if self.random.one_in(60) {
-                self.files.set_room(Some(0));
+                self.files.set_room(Some(u64::from(self.random.below(4)) * 20_000));
             }
             match self.random.below(16) {
                 0..9 => self.act(),
@@ -503,6 +503,7 @@ fn each_broken_rule_of_the_disk_is_found() {
         Lie::Directory(""),
         Lie::Files(".seg"),
         Lie::Files("checkpoint.new"),
+        Lie::Lengths,
         Lie::FailedSync,
     ] {
         let found = (1..3000).find(|seed| {

@@ -3,6 +3,7 @@
 mod directory;
 mod index;
 mod rules;
+mod space;
 
 use std::sync::Arc;
 

@@ -288,7 +288,11 @@ impl Writer {
         if need > self.reserved {
             let length = step_up(need, self.segment_bytes, self.limit);
             let path = &self.segment.path;
-            self.segment.file.reserve(length).map_err(failed(self.files.as_ref(), "reserve space in", path))?;
+            self.segment.file.reserve(length).map_err(failed(
+                self.files.as_ref(),
+                "reserve space in",
+                path,
+            ))?;
             self.reserved = length;
         }
         Ok(())

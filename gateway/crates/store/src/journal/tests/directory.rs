@@ -1,16 +1,12 @@
 //! The data directory: one process, versions, what cannot be used, and the committer's own thread.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::files::{Files, Lock};
 
-/// What a segment of the usual size grows by.
-const STEP: u64 = 4 << 20;
-
-fn open(directory: &Path) -> Result<(Journal, Recovered), StoreError> {
+pub(super) fn open(directory: &Path) -> Result<(Journal, Recovered), StoreError> {
     Journal::open(OpenOptions::new(directory, Arc::new(Told::default())))
 }
 
@@ -132,51 +128,4 @@ fn the_thread_claims_after_idling() {
         assert!(Instant::now() < deadline, "no mark was written");
         std::thread::yield_now();
     }
-}
-
-#[test]
-fn a_start_reserves_one_step_which_grows_by_steps_and_is_given_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let (mut journal, _) = open(directory.path()).unwrap();
-    let path = directory.path().join("journal/00000001.seg");
-    for steps in 1..=3 {
-        let reserved = std::fs::metadata(&path).unwrap();
-        assert_eq!(reserved.len(), steps * STEP);
-        assert!(reserved.blocks() * 512 >= steps * STEP, "{} blocks", reserved.blocks());
-        let mut batch = journal.begin();
-        batch.message(message(4 << 20));
-        let position = journal.submit(batch);
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while journal.durable() < position {
-            assert!(Instant::now() < deadline, "the batch does not become durable");
-            std::thread::yield_now();
-        }
-    }
-    Box::new(journal).close().unwrap();
-    let length = std::fs::metadata(&path).unwrap().len();
-    assert!(length < (12 << 20) + (1 << 16), "the room behind the footer is given back: {length}");
-}
-
-#[test]
-fn twenty_five_kills_leave_at_most_one_step_each() {
-    let directory = tempfile::tempdir().unwrap();
-    let segment_bytes = 1 << 20;
-    for kills in 0..=25 {
-        let watch = Arc::new(Told::default());
-        let options = OpenOptions { segment_bytes, ..OpenOptions::new(directory.path(), watch) };
-        let (mut journal, recovered) = Journal::open(options).unwrap();
-        assert_eq!(recovered.messages.len(), kills);
-        let mut batch = journal.begin();
-        batch.message(message(10));
-        journal.submit(batch);
-        // Dropped, not closed: the segment is neither sealed nor shortened.
-        drop(journal);
-    }
-    let segments: Vec<u64> = std::fs::read_dir(directory.path().join("journal"))
-        .unwrap()
-        .map(|entry| entry.unwrap().metadata().unwrap())
-        .map(|metadata| metadata.len().max(metadata.blocks() * 512))
-        .collect();
-    assert!(segments.len() <= 26, "{segments:?}");
-    assert!(segments.iter().all(|bytes| *bytes <= segment_bytes / 2), "{segments:?}");
 }
