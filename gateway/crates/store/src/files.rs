@@ -35,7 +35,16 @@ pub(crate) trait Files: Send + Sync + Debug {
 }
 
 /// Holds a lock until dropped.
-pub(crate) trait Lock: Send + Debug {}
+pub(crate) trait Lock: Send + Sync + Debug {
+    /// Whether the locked file is still the one at its path. Where that cannot be seen it is taken to be so.
+    fn is_in_place(&self) -> bool;
+}
+
+/// Whoever is about to use a path asks first whether the directory is still the one that was locked: a file handle
+/// goes on to work in a directory that nobody can find any more, and a path leads into another one.
+pub(crate) fn still_ours(files: &dyn Files, lock: &dyn Lock) -> Result<(), StoreError> {
+    if lock.is_in_place() { Ok(()) } else { Err(StoreError::Replaced { directory: files.show("") }) }
+}
 
 /// An open file, which stays readable after its removal.
 pub(crate) trait File: Send + Sync + Debug {

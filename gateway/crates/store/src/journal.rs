@@ -29,7 +29,7 @@ use shared::{Job, Shared, Submitted, Taken, Work};
 
 use crate::batch::Batch;
 use crate::files::real::RealFiles;
-use crate::files::{Files, Lock, failed};
+use crate::files::{Files, Lock, failed, still_ours};
 use crate::format::record::change_places;
 use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
@@ -102,7 +102,8 @@ pub struct Journal {
     covered: Spot,
     uncovered_since_ms: Option<u64>,
     segment_bytes: u64,
-    _lock: Box<dyn Lock>,
+    files: Arc<dyn Files>,
+    lock: Arc<dyn Lock>,
 }
 
 #[derive(Debug)]
@@ -136,7 +137,8 @@ impl Journal {
         files.make_directory("").map_err(failed(files.as_ref(), "create", ""))?;
         let lock = files.lock(LOCK).map_err(failed(files.as_ref(), "lock", LOCK))?;
         let lock = lock.ok_or_else(|| StoreError::InUse { directory: files.show("") })?;
-        recover::prepare_directory(files.as_ref())?;
+        let lock: Arc<dyn Lock> = Arc::from(lock);
+        recover::prepare_directory(files.as_ref(), lock.as_ref())?;
         let copy = if options.index { IndexCopy::open(&options.directory) } else { IndexCopy::default() };
         let nonce = getrandom::u64().map_err(|error| StoreError::Io {
             action: "get random bits for",
@@ -145,7 +147,7 @@ impl Journal {
         })?;
         let segment_bytes = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, u64::from(u32::MAX / 2));
         let recover::Opened { writer, segments, ledger, recovered, key_places, index_valid } =
-            recover::recover(&files, segment_bytes, nonce, &copy)?;
+            recover::recover(&files, lock.as_ref(), segment_bytes, nonce, &copy)?;
         let (start, written) = (writer.start, writer.written);
         let identity = Identity { start, spot: written, checksum: writer.last };
         let layout = Layout::new(segment_bytes, written, writer.records(), writer.lines_length());
@@ -176,9 +178,10 @@ impl Journal {
             covered: written,
             uncovered_since_ms: None,
             segment_bytes,
-            _lock: lock,
+            files: Arc::clone(&files),
+            lock: Arc::clone(&lock),
         };
-        Ok((journal, Committer::new(files, segments, shared, writer, index), recovered))
+        Ok((journal, Committer::new((files, lock), segments, shared, writer, index), recovered))
     }
 
     /// Reads keyed state outside of the core; none if the store was opened without an index.
@@ -332,6 +335,11 @@ impl Store for Journal {
     }
 
     fn maintain(&mut self, monotonic_ms: u64) {
+        if self.shared.failure().is_none()
+            && let Err(error) = still_ours(self.files.as_ref(), self.lock.as_ref())
+        {
+            self.shared.fail(error);
+        }
         self.trim_recent();
         self.settle_checkpoint();
         if !self.checkpoint_in_work && self.is_checkpoint_due(monotonic_ms) {

@@ -49,7 +49,8 @@ pub trait Store: Send + Debug {
     /// Batches handed over that are not on disk yet. The core gathers while this is at its bound.
     fn in_flight(&self) -> usize;
 
-    /// Called in the core's turn every second or so: takes a checkpoint when one is due.
+    /// Called in the core's turn every second or so: takes a checkpoint when one is due, and looks whether the data
+    /// directory is still there.
     fn maintain(&mut self, monotonic_ms: u64);
 
     /// Figures for status and benches.
@@ -63,7 +64,8 @@ pub trait Store: Send + Debug {
 pub trait Watch: Send + Sync + Debug {
     /// Every batch up to this one is on disk.
     fn durable(&self, position: Position);
-    /// A write or a sync failed: nothing after the last durable position may be answered.
+    /// A write or a sync failed, or the directory is gone: nothing after the last durable position may be answered.
+    /// In the second case it may be called in the core's turn.
     fn failed(&self, error: StoreError);
 }
 
@@ -199,6 +201,15 @@ pub enum StoreError {
         "the data directory {directory} is in use by another process: stop that one, or give another --data"
     )]
     InUse {
+        /// The directory.
+        directory: String,
+    },
+    /// The directory is no longer the one that was opened: what is acknowledged would be nowhere.
+    #[error(
+        "the data directory {directory} was removed or replaced while it was in use: nothing more is written; put it \
+         back or restore a backup, and start again"
+    )]
+    Replaced {
         /// The directory.
         directory: String,
     },

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,9 +79,10 @@ impl Files for RealFiles {
     }
 
     fn lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(path))?;
+        let path = self.path(path);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(RealLock { _file: file }))),
+            Ok(()) => Ok(Some(Box::new(RealLock { file, path }))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -94,10 +95,22 @@ impl Files for RealFiles {
 
 #[derive(Debug)]
 struct RealLock {
-    _file: fs::File,
+    file: fs::File,
+    path: PathBuf,
 }
 
-impl Lock for RealLock {}
+impl Lock for RealLock {
+    fn is_in_place(&self) -> bool {
+        // While we have the file open, no other one can get its inode.
+        match (self.file.metadata(), fs::metadata(&self.path)) {
+            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+            (_, Err(error)) => {
+                !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+            (Err(_), _) => true,
+        }
+    }
+}
 
 #[derive(Debug)]
 struct RealFile(fs::File);

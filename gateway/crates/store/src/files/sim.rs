@@ -448,7 +448,11 @@ struct SimLock {
     files: SimFiles,
 }
 
-impl Lock for SimLock {}
+impl Lock for SimLock {
+    fn is_in_place(&self) -> bool {
+        true
+    }
+}
 
 impl Drop for SimLock {
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! The checkpoint's file: written beside the old one, synced, renamed, and the directory synced.
 
 use crate::StoreError;
-use crate::files::{Files, failed};
+use crate::files::{Files, Lock, failed, still_ours};
 use crate::format::checkpoint::Checkpoint;
 
 pub(crate) const NAME: &str = "checkpoint";
@@ -25,7 +25,8 @@ impl Failure {
 }
 
 /// Writes a checkpoint. Each attempt uses a new file: a failed sync is never repeated (STORE.md 4).
-pub(crate) fn write(files: &dyn Files, checkpoint: &Checkpoint) -> Result<(), Failure> {
+pub(crate) fn write(files: &dyn Files, lock: &dyn Lock, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    still_ours(files, lock).map_err(Failure::Unknown)?;
     let prepare = || {
         if files.open(NEW).map_err(failed(files, "open", NEW))?.is_some() {
             files.remove(NEW).map_err(failed(files, "remove", NEW))?;
@@ -34,7 +35,10 @@ pub(crate) fn write(files: &dyn Files, checkpoint: &Checkpoint) -> Result<(), Fa
         file.write_at(&checkpoint.encode(), 0).map_err(failed(files, "write", NEW))?;
         file.sync().map_err(failed(files, "sync", NEW))
     };
-    prepare().map_err(Failure::GivenUp)?;
+    let prepared = prepare();
+    // Also when it failed: that may be why. In another store's directory our checkpoint would be damage.
+    still_ours(files, lock).map_err(Failure::Unknown)?;
+    prepared.map_err(Failure::GivenUp)?;
     files.rename(NEW, NAME).map_err(failed(files, "rename", NEW)).map_err(Failure::Unknown)?;
     files.sync_directory("").map_err(failed(files, "sync", "")).map_err(Failure::Unknown)
 }

@@ -11,7 +11,7 @@ use super::reader::Segments;
 use super::shared::{Job, Shared, Submitted, Taken};
 use super::writer::Writer;
 use crate::batch::Batch;
-use crate::files::Files;
+use crate::files::{Files, Lock, still_ours};
 use crate::format::footer;
 use crate::format::group::{self, GroupKind};
 use crate::format::record;
@@ -29,6 +29,7 @@ const INDEX_PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Committer {
     files: Arc<dyn Files>,
+    lock: Arc<dyn Lock>,
     segments: Arc<Segments>,
     shared: Arc<Shared>,
     writer: Writer,
@@ -41,7 +42,7 @@ pub(crate) struct Committer {
 
 impl Committer {
     pub(crate) fn new(
-        files: Arc<dyn Files>,
+        (files, lock): (Arc<dyn Files>, Arc<dyn Lock>),
         segments: Arc<Segments>,
         shared: Arc<Shared>,
         writer: Writer,
@@ -49,6 +50,7 @@ impl Committer {
     ) -> Self {
         Self {
             files,
+            lock,
             segments,
             shared,
             writer,
@@ -117,6 +119,7 @@ impl Committer {
         if plan.spot.segment != self.writer.written.segment {
             self.flush()?;
             let (payload, lines) = ops.iter().map(sizes).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            still_ours(self.files.as_ref(), self.lock.as_ref())?;
             self.writer.roll(plan.spot.segment, payload, lines)?;
         }
         self.writer.begin_group(plan.spot, plan.first_record)?;
@@ -182,7 +185,7 @@ impl Committer {
     /// Writes the checkpoint; once it is durable, what it does not need goes.
     fn write_checkpoint(&mut self) -> Result<(), StoreError> {
         let Some((taken, _)) = self.checkpoint.take() else { return Ok(()) };
-        match checkpoints::write(self.files.as_ref(), &taken.checkpoint) {
+        match checkpoints::write(self.files.as_ref(), self.lock.as_ref(), &taken.checkpoint) {
             Ok(()) => {
                 for segment in &taken.droppable {
                     self.segments.remove(self.files.as_ref(), *segment);

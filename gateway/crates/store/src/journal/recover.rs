@@ -11,7 +11,7 @@ use super::checkpoints;
 use super::reader::{DIRECTORY, SegmentFile, Segments, number_of, path_of};
 use super::replay::Replay;
 use super::writer::{From, Writer};
-use crate::files::{Files, failed};
+use crate::files::{Files, Lock, failed};
 use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::footer::{self, Trailer};
 use crate::format::record::{self, Head, Kind, Parsed};
@@ -38,7 +38,7 @@ pub(crate) struct Opened {
 }
 
 /// Makes an empty store of an empty directory, or looks whether this program may read what is there.
-pub(crate) fn prepare_directory(files: &dyn Files) -> Result<(), StoreError> {
+pub(crate) fn prepare_directory(files: &dyn Files, lock: &dyn Lock) -> Result<(), StoreError> {
     files.make_directory(DIRECTORY).map_err(failed(files, "create", DIRECTORY))?;
     if let Some(file) = files.open(FORMAT).map_err(failed(files, "open", FORMAT))? {
         let mut bytes = [0; 16];
@@ -60,7 +60,7 @@ pub(crate) fn prepare_directory(files: &dyn Files) -> Result<(), StoreError> {
         let what = "it is missing, but there is a journal".to_owned();
         return Err(StoreError::Damaged { path: files.show(FORMAT), offset: 0, what });
     }
-    checkpoints::write(files, &Checkpoint::default()).map_err(checkpoints::Failure::into_error)?;
+    checkpoints::write(files, lock, &Checkpoint::default()).map_err(checkpoints::Failure::into_error)?;
     if files.open(FORMAT_NEW).map_err(failed(files, "open", FORMAT_NEW))?.is_some() {
         files.remove(FORMAT_NEW).map_err(failed(files, "remove", FORMAT_NEW))?;
     }
@@ -74,6 +74,7 @@ pub(crate) fn prepare_directory(files: &dyn Files) -> Result<(), StoreError> {
 /// Reads what is there, and begins a new start behind it.
 pub(crate) fn recover(
     files: &Arc<dyn Files>,
+    lock: &dyn Lock,
     segment_bytes: u64,
     nonce: u64,
     index: &IndexCopy,
@@ -140,7 +141,7 @@ pub(crate) fn recover(
     let (mut ledger, recovered, key_places) = replay.finish();
     let checkpoint = take_checkpoint(&ledger, (start, nonce), writer.written, (1, 1));
     let checkpoint = Checkpoint { previous: writer.last, ..checkpoint };
-    checkpoints::write(files.as_ref(), &checkpoint).map_err(checkpoints::Failure::into_error)?;
+    checkpoints::write(files.as_ref(), lock, &checkpoint).map_err(checkpoints::Failure::into_error)?;
     ledger.forget(&ledger.wholly_dead(number));
     let needed: Vec<u32> = ledger.segments().collect();
     for unneeded in present.iter().filter(|n| !needed.contains(n)) {

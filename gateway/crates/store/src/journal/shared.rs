@@ -136,8 +136,12 @@ impl Shared {
         self.wake.notify_one();
     }
 
-    /// Everything up to `position` is on disk, which are `count` batches more than before.
+    /// Everything up to `position` is on disk, which are `count` batches more than before. After a failure nobody is
+    /// told: the core may have found that the directory is gone while the committer was at it.
     pub(crate) fn durable(&self, position: Position, count: usize) {
+        if self.failure().is_some() {
+            return;
+        }
         self.durable.store(position.batch, Ordering::Release);
         self.in_flight.fetch_sub(count, Ordering::AcqRel);
         self.watch.durable(position);

@@ -129,3 +129,83 @@ fn the_thread_claims_after_idling() {
         std::thread::yield_now();
     }
 }
+
+/// The files of a directory with their contents, the index left out, which is derived.
+fn contents(directory: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    [directory.to_owned(), directory.join("journal")]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_directory_that_is_removed_while_in_use_is_a_failure() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let told = Arc::new(Told::default());
+    let watch = Arc::clone(&told) as Arc<dyn Watch>;
+    let options = OpenOptions { index: false, ..OpenOptions::new(&data, watch) };
+    let (mut journal, _) = Journal::open(options).unwrap();
+    journal.maintain(0);
+    assert!(told.failed.lock().unwrap().is_empty());
+    std::fs::remove_dir_all(&data).unwrap();
+    for second in 1..4 {
+        journal.maintain(second * 1000);
+    }
+    let failed = told.failed.lock().unwrap().clone();
+    let [StoreError::Replaced { directory }] = &failed[..] else { panic!("{failed:?}") };
+    assert_eq!(Path::new(directory), data);
+    // What is handed over now is not acknowledged.
+    let mut batch = journal.begin();
+    batch.message(message(10));
+    let position = journal.submit(batch);
+    let closed = Box::new(journal).close();
+    assert!(matches!(closed, Err(StoreError::Replaced { .. })), "{closed:?}");
+    assert!(*told.durable.lock().unwrap() < position);
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_stop_writes_nothing_into_the_directory_of_another_store() {
+    for maintained in [false, true] {
+        let parent = tempfile::tempdir().unwrap();
+        let data = parent.path().join("data");
+        let (mut old, _) = open(&data).unwrap();
+        std::fs::rename(&data, parent.path().join("moved")).unwrap();
+        let (mut new, _) = open(&data).unwrap();
+        let mut batch = old.begin();
+        batch.message(message(10));
+        old.submit(batch);
+        let before = contents(&data);
+        if maintained {
+            old.maintain(60_000);
+        }
+        let closed = Box::new(old).close();
+        assert!(matches!(closed, Err(StoreError::Replaced { .. })), "{closed:?}");
+        assert_eq!(contents(&data), before);
+        new.maintain(0);
+        Box::new(new).close().unwrap();
+        open(&data).unwrap();
+    }
+}
+
+/// A new segment would be created in it, too.
+#[test]
+fn no_segment_is_begun_in_the_directory_of_another_store() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let (mut old, _) = open(&data).unwrap();
+    std::fs::rename(&data, parent.path().join("moved")).unwrap();
+    drop(open(&data).unwrap());
+    let before = contents(&data);
+    let mut batch = old.begin();
+    batch.message(message(60 << 20));
+    batch.message(message(10 << 20));
+    old.submit(batch);
+    let closed = Box::new(old).close();
+    assert!(matches!(closed, Err(StoreError::Replaced { .. })), "{closed:?}");
+    assert_eq!(contents(&data), before);
+}
