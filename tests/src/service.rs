@@ -22,13 +22,14 @@ pub const STOP: Duration = Duration::from_secs(30);
 /// A service under test.
 #[derive(Debug)]
 pub struct Service {
+    /// Dropped before the folder: a failure shows the log, which is there.
+    process: Option<Process>,
     program: PathBuf,
     folder: TempDir,
     args: Vec<String>,
     mq: SocketAddr,
     devices: SocketAddr,
     admin: SocketAddr,
-    process: Option<Process>,
     starts: u32,
 }
 
