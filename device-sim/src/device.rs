@@ -30,7 +30,7 @@ mod link;
 mod memory;
 mod options;
 mod status;
-mod store;
+mod storage;
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub use file::FileStore;
 pub use memory::{MemoryDisk, MemoryStore};
 pub use options::{DeviceOptions, Intake, Place, Route};
 pub use status::{Counts, Status};
-pub use store::{Content, DeviceStore, Entry, Kept, StateError};
+pub use storage::{Content, DeviceStore, Entry, Kept, StateError};
 
 use driver::{Command, Decision, Driver};
 

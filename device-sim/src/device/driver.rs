@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::link::{Link, LinkEvent, Output};
 use super::status::count;
-use super::store::{DeviceStore, Entry};
+use super::storage::{DeviceStore, Entry};
 use super::{DeviceError, DeviceOptions, Intake, NewPut, Received, Status};
 
 /// So many connections in a row may be taken over by another one of the same name before that is an error: a cut

@@ -16,7 +16,7 @@ use bytes::{BufMut, BytesMut};
 use mqe::DeviceName;
 use mqe::device_end::{DeviceRecord, Records};
 
-use super::store::{Content, DeviceStore, Entry, StateError};
+use super::storage::{Content, DeviceStore, Entry, StateError};
 
 const MAGIC: &[u8; 8] = b"MQEDEV1\n";
 const NAME_BYTES: usize = 48;

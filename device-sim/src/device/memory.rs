@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::store::{Content, DeviceStore, Entry, StateError};
+use super::storage::{Content, DeviceStore, Entry, StateError};
 
 /// The "disk" of a simulated device. A device that is opened on it again finds what was synced.
 #[derive(Debug, Clone, Default)]
