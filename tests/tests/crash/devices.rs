@@ -82,9 +82,7 @@ fn serves(service: &Service, fleet: &mut Process, records: u64) -> bool {
 fn lose_index(service: &Service, rng: &mut StdRng) {
     let index = service.data().join(INDEX);
     let copy = service.folder().join("older-index");
-    if !index.exists() {
-        return;
-    }
+    assert!(index.exists(), "the service has made no index at {}", index.display());
     if copy.exists() && rng.random() {
         fs::remove_dir_all(&index).unwrap();
         fs::rename(&copy, &index).unwrap();
