@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
 
 mod bad_input;
+mod damaged;
 mod dead_letters;
 mod defaults;
 mod graceful_stop;
