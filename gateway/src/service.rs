@@ -272,10 +272,7 @@ impl Service {
         }
         if let Some(listener) = self.admin_listener.take() {
             let backend: Arc<dyn AdminBackend> = Arc::<Backend>::clone(&self.backend);
-            let bounds = AdminBounds {
-                connections_max: config.admin.connections_max as usize,
-                request_time_max: Duration::from_secs(config.admin.request_seconds_max.into()),
-            };
+            let bounds = AdminBounds::from(&config.admin);
             let last = self.last.clone();
             self.tracker.spawn(async move {
                 if let Err(error) = admin::serve_bounded(listener, token, backend, bounds, last).await {

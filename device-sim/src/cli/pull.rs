@@ -162,7 +162,7 @@ async fn end(device: Device, fate: Fate, has_others: bool, printed: u64) -> anyh
 fn reason(text: &str) -> Result<Reason, String> {
     let named = || {
         let wanted = text.trim_start_matches("MQRC_");
-        (1..=9_999).map(Reason).find(|reason| {
+        Reason::ALL.iter().copied().find(|reason| {
             reason.name().is_some_and(|name| name.trim_start_matches("MQRC_").eq_ignore_ascii_case(wanted))
         })
     };

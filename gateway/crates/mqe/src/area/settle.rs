@@ -105,18 +105,13 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) {
         let Some(number) = self.resumed_session(conn, request, out) else { return };
-        let ours = self.is_ours(&uid);
-        let Some(device) = self.devices.get_mut(&number) else { return };
-        let before = device.counters;
+        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
         let mut commit = Commit::default();
-        let live = device.live();
-        if !ours {
-            device.counters.add(Counter::Strange, 1);
-        } else if live.tombs.remove(&uid.id) {
-            commit.remove(keys::tombstone(number, uid.id));
-            device.counters.add(Counter::Late, 1);
-        } else if live.doubt.get(&uid.id).is_some_and(|doubt| doubt.rejected.is_none())
-            && let Some(InDoubt { entry, priority, .. }) = live.doubt.remove(&uid.id)
+        let is_old = self.is_old_word(number, &uid, &mut commit);
+        let Some(device) = self.devices.get_mut(&number) else { return };
+        if !is_old
+            && device.live().doubt.get(&uid.id).is_some_and(|doubt| doubt.rejected.is_none())
+            && let Some(InDoubt { entry, priority, .. }) = device.live().doubt.remove(&uid.id)
         {
             self.expiring += u64::from(entry.expiry_ms != 0);
             device.wait(priority, entry);
@@ -152,19 +147,11 @@ impl Area {
 
     /// A uid that the device has durably; whether a message ended by it.
     pub(super) fn settle(&mut self, number: u32, uid: &Uid, commit: &mut Commit) -> bool {
-        let ours = self.is_ours(uid);
+        if self.is_old_word(number, uid, commit) {
+            return false;
+        }
         let Some(device) = self.devices.get_mut(&number) else { return false };
-        if !ours {
-            device.counters.add(Counter::Strange, 1);
-            return false;
-        }
-        let live = device.live();
-        if live.tombs.remove(&uid.id) {
-            commit.remove(keys::tombstone(number, uid.id));
-            device.counters.add(Counter::Late, 1);
-            return false;
-        }
-        let entry = if let Some(doubt) = live.doubt.remove(&uid.id) {
+        let entry = if let Some(doubt) = device.live().doubt.remove(&uid.id) {
             doubt.entry
         } else {
             let Some((priority, _)) = device.queue.find(uid.id) else { return false };
@@ -192,19 +179,11 @@ impl Area {
         commit: &mut Commit,
         letters: &mut Vec<AreaEffect>,
     ) -> bool {
-        let ours = self.is_ours(uid);
+        if self.is_old_word(number, uid, commit) {
+            return false;
+        }
         let Some(device) = self.devices.get_mut(&number) else { return false };
-        if !ours {
-            device.counters.add(Counter::Strange, 1);
-            return false;
-        }
-        let live = device.live();
-        if live.tombs.remove(&uid.id) {
-            commit.remove(keys::tombstone(number, uid.id));
-            device.counters.add(Counter::Late, 1);
-            return false;
-        }
-        if !live.doubt.contains_key(&uid.id) {
+        if !device.live().doubt.contains_key(&uid.id) {
             let Some((priority, _)) = device.queue.find(uid.id) else { return false };
             if !device.live().mark.covers(priority, uid.id) {
                 device.counters.add(Counter::Strange, 1);
@@ -231,8 +210,21 @@ impl Area {
         uid_of(&self.identities, id)
     }
 
-    fn is_ours(&self, uid: &Uid) -> bool {
-        *uid == self.uid(uid.id)
+    /// Whether the device speaks of a message of another store, or of one whose end was forced: that is counted, and
+    /// ends nothing (ONCE.md 1, 2).
+    fn is_old_word(&mut self, number: u32, uid: &Uid, commit: &mut Commit) -> bool {
+        let is_ours = *uid == self.uid(uid.id);
+        let Some(device) = self.devices.get_mut(&number) else { return true };
+        if !is_ours {
+            device.counters.add(Counter::Strange, 1);
+            return true;
+        }
+        if device.live().tombs.remove(&uid.id) {
+            commit.remove(keys::tombstone(number, uid.id));
+            device.counters.add(Counter::Late, 1);
+            return true;
+        }
+        false
     }
 }
 
