@@ -102,6 +102,7 @@ impl QueueManager {
             tags,
             envelope,
             body,
+            file: None,
         });
         let backouts = u16::try_from(got.backout_count).unwrap_or(u16::MAX);
         if persistent && backouts > 0 {

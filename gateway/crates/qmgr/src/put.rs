@@ -211,6 +211,7 @@ impl QueueManager {
             tags,
             envelope: envelope(&stored_md),
             body: data,
+            file: None,
         });
         let (id, place) = (stored.id, stored.place);
         let entry =

@@ -198,6 +198,7 @@ fn message(number: u64, envelope: Bytes, body: Bytes) -> NewMessage {
         tags: [number, 0],
         envelope,
         body,
+        file: None,
     }
 }
 

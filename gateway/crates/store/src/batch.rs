@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::format::record;
 use crate::head::Head;
 use crate::layout::{GroupPlan, Layout, Spot};
-use crate::{Id, OwnerId, Place, Position, UnitId};
+use crate::{BodyFile, Id, OwnerId, Place, Position, UnitId};
 
 /// A message to be stored.
 #[derive(Debug, Clone)]
@@ -32,8 +32,11 @@ pub struct NewMessage {
     pub tags: [u64; 2],
     /// The caller's description of the body.
     pub envelope: Bytes,
-    /// The body.
+    /// The body, all of it.
     pub body: Bytes,
+    /// The file that holds the end of the body, written before ([`crate::BodyFiles::write`]): the record has only
+    /// what comes before that.
+    pub file: Option<BodyFile>,
 }
 
 /// What became of a [`NewMessage`].
@@ -122,6 +125,26 @@ pub enum Op {
     BackOut(UnitId, Vec<Kill>),
     /// A unit that is prepared.
     Prepare(Prepare),
+    /// Copies of live records, which compaction has read elsewhere. Only [`crate::Store::compact`] adds this.
+    Moved(Vec<MovedRecord>),
+}
+
+/// A copy of a record, byte for byte.
+#[derive(Debug, Clone)]
+pub struct MovedRecord {
+    /// Where it lay.
+    pub(crate) from: Place,
+    pub(crate) bytes: Bytes,
+    pub(crate) what: MovedWhat,
+}
+
+/// What a copy is of.
+#[derive(Debug, Clone)]
+pub(crate) enum MovedWhat {
+    Message(Id),
+    Keyed(Vec<u8>),
+    /// A change of a unit that is not decided, or the record that it is prepared.
+    OfUnit(UnitId),
 }
 
 /// The records of one turn of the core. See the module's text on what is atomic.
@@ -225,6 +248,15 @@ impl Batch {
         self.push(Op::Prepare(prepare), place);
     }
 
+    /// Adds copies of records; gives where each will lie.
+    pub(crate) fn moved(&mut self, moved: Vec<MovedRecord>) -> Vec<Place> {
+        let lines = record::moved_lines_length(&moved);
+        let place = self.place(record::moved_length(&moved), 1 + moved.len() as u32, lines);
+        let places = record::moved_places(&moved, place).collect();
+        self.push(Op::Moved(moved), place);
+        places
+    }
+
     /// What was added so far.
     pub fn ops(&self) -> &[Op] {
         &self.ops
@@ -305,6 +337,7 @@ mod tests {
             tags: [0; 2],
             envelope: Bytes::from(vec![0; 500]),
             body: Bytes::from(vec![0; 500]),
+            file: None,
         };
         let adds: [&dyn Fn(&mut Batch); 5] = [
             &|batch| _ = batch.message(message.clone()),

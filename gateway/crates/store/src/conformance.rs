@@ -124,6 +124,7 @@ fn message(unit: Option<UnitId>, body: &str) -> NewMessage {
         tags: [11, 12],
         envelope: Bytes::from_static(b"envelope"),
         body: Bytes::copy_from_slice(body.as_bytes()),
+        file: None,
     }
 }
 

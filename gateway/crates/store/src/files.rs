@@ -2,6 +2,7 @@
 //!
 //! Names are given relative to the data directory.
 
+pub(crate) mod mem;
 pub(crate) mod real;
 #[cfg(test)]
 pub(crate) mod sim;

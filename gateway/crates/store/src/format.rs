@@ -8,7 +8,7 @@ pub(crate) mod group;
 pub(crate) mod record;
 
 /// The version in the `format` file that this code writes and reads.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Groups begin at multiples of this (STORE.md 2), so that no acknowledged byte is ever written again.
 pub(crate) const BLOCK: u64 = 4096;

@@ -35,7 +35,10 @@ use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
 use crate::layout::{Layout, Spot};
 use crate::ledger::{Ledger, RealChange};
-use crate::{BodyRef, Id, KeyedIndex, Op, Place, Position, Recovered, Stat, Store, StoreError, Watch};
+use crate::{
+    BodyFiles, BodyRef, Id, KeyedIndex, Moved, Op, Place, Position, Recovered, Room, Stat, Store, StoreError,
+    Watch,
+};
 
 const LOCK: &str = "lock";
 /// STORE.md 1.
@@ -102,6 +105,7 @@ pub struct Journal {
     covered: Spot,
     uncovered_since_ms: Option<u64>,
     segment_bytes: u64,
+    body_files: BodyFiles,
     files: Arc<dyn Files>,
     lock: Arc<dyn Lock>,
 }
@@ -178,6 +182,7 @@ impl Journal {
             covered: written,
             uncovered_since_ms: None,
             segment_bytes,
+            body_files: BodyFiles::new(Arc::clone(&files), start),
             files: Arc::clone(&files),
             lock: Arc::clone(&lock),
         };
@@ -205,6 +210,7 @@ impl Journal {
                 }
                 Op::BackOut(unit, written) => ledger.back_out(*unit, Some(place), written),
                 Op::Prepare(prepare) => ledger.prepare(prepare.unit, place),
+                Op::Moved(_) => {}
             }
         }
         for left in &batch.left {
@@ -348,6 +354,20 @@ impl Store for Journal {
         }
     }
 
+    fn compact(&mut self, _batch: &mut Batch, _moved: &mut dyn FnMut(&Moved) -> bool) {}
+
+    fn room(&self) -> Room {
+        Room::Enough
+    }
+
+    fn body_files(&self) -> BodyFiles {
+        self.body_files.clone()
+    }
+
+    fn recover(&mut self) -> Result<Recovered, StoreError> {
+        Err(StoreError::Stopped)
+    }
+
     fn stat(&self) -> Stat {
         let figures = self.shared.figures();
         let (segments, disk_bytes) = self.segments.sizes();
@@ -361,6 +381,7 @@ impl Store for Journal {
             records: figures.records,
             checkpoints: self.checkpoints,
             start: self.start,
+            ..Stat::default()
         }
     }
 

@@ -9,6 +9,7 @@
 //! the core gathers the next one. Nobody may be told "done" before the position of the batch is durable.
 
 mod batch;
+mod bodies;
 #[cfg(test)]
 mod conformance;
 mod files;
@@ -20,15 +21,18 @@ mod journal;
 mod layout;
 mod ledger;
 pub mod mem;
+mod stat;
 
 use std::fmt::Debug;
 
 use bytes::Bytes;
 
 pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Prepare, Stored};
+pub use bodies::{BODY_FILE_BYTES, BodyFile, BodyFiles};
 pub use ids::{Id, OwnerId, Place, Position, UnitId};
 pub use index::KeyedIndex;
 pub use journal::{Journal, OpenOptions};
+pub use stat::{Histogram, SegmentStat, Stat};
 
 /// A durable store of messages, keyed state and units.
 pub trait Store: Send + Debug {
@@ -53,6 +57,23 @@ pub trait Store: Send + Debug {
     /// directory is still there.
     fn maintain(&mut self, monotonic_ms: u64);
 
+    /// Called in the core's turn, with the batch that is open: adds the copies of live records that compaction has
+    /// read since (STORE.md 4). `moved` is told of each message; it says whether nobody keeps the old place any more.
+    /// While somebody does, the store goes on to understand it. Costs nothing while there is nothing to move; when
+    /// there is, [`Watch::turn_wanted`] was called.
+    fn compact(&mut self, batch: &mut Batch, moved: &mut dyn FnMut(&Moved) -> bool);
+
+    /// Whether new messages may be taken. What drains the store may go on in either case: space is kept for it.
+    fn room(&self) -> Room;
+
+    /// The files of long bodies.
+    fn body_files(&self) -> BodyFiles;
+
+    /// After [`Watch::failed`], in a process that has served: decides by STORE.md 3.4 what is real, begins a new start
+    /// and goes on with that. Whoever was answered nothing must be told nothing: all positions and batches of before
+    /// are void. An error means that the process must end. May block.
+    fn recover(&mut self) -> Result<Recovered, StoreError>;
+
     /// Figures for status and benches.
     fn stat(&self) -> Stat;
 
@@ -67,6 +88,37 @@ pub trait Watch: Send + Sync + Debug {
     /// A write or a sync failed, or the directory is gone: nothing after the last durable position may be answered.
     /// In the second case it may be called in the core's turn.
     fn failed(&self, error: StoreError);
+    /// The core should take a turn soon although nobody has asked it anything: compaction has something to move, or
+    /// [`Store::room`] has changed.
+    fn turn_wanted(&self) {}
+}
+
+/// Whether there is room for new messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Room {
+    /// There is.
+    #[default]
+    Enough,
+    /// The disk is full but for what is kept for draining: new messages are refused until there is room again, which
+    /// the store finds out by itself.
+    Short,
+}
+
+/// A message that compaction wrote again at another place, under the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// Which message.
+    pub id: Id,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// Its order key.
+    pub order: u64,
+    /// Its priority.
+    pub priority: u8,
+    /// Where it lay.
+    pub from: Place,
+    /// Where it lies now.
+    pub to: Place,
 }
 
 /// What a store holds when it is opened, given to the core once.
@@ -78,6 +130,9 @@ pub struct Recovered {
     pub messages: Vec<RecoveredMessage>,
     /// The units that were prepared and not decided, in the order of their ids.
     pub prepared: Vec<PreparedUnit>,
+    /// Whether this is the first start on a restored backup: what was handed out after the backup was made is not
+    /// known here, so the store needs a new identity (ONCE.md 1).
+    pub restored: bool,
 }
 
 /// A unit that was prepared and is not decided; it waits for its commit or back-out.
@@ -165,31 +220,10 @@ pub struct Record {
     pub owner: OwnerId,
     /// The caller's description of the body.
     pub envelope: Bytes,
-    /// The body.
+    /// The body, all of it.
     pub body: Bytes,
-}
-
-/// Figures of a store.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stat {
-    /// Live messages, those of undecided units included.
-    pub messages: u64,
-    /// Bytes of the live records, taking those of one segment to be of like size.
-    pub live_bytes: u64,
-    /// Segments on disk.
-    pub segments: u64,
-    /// Bytes on disk.
-    pub disk_bytes: u64,
-    /// Groups written since the start.
-    pub groups: u64,
-    /// Syncs since the start.
-    pub syncs: u64,
-    /// Records written since the start.
-    pub records: u64,
-    /// Checkpoints since the start.
-    pub checkpoints: u64,
-    /// The number of this start.
-    pub start: u32,
+    /// The file that holds the end of the body, if one does: who stores the same body again may name it again.
+    pub file: Option<BodyFile>,
 }
 
 /// Why the store cannot do what it was asked.

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::files::mem::MemFiles;
 use crate::head::Head;
 use crate::layout::{Layout, Spot};
 use crate::{
-    Batch, BodyRef, Commit, Id, KeyedChange, Op, Place, Position, Prepare, PreparedUnit, ReadRecord, Record,
-    Recovered, RecoveredMessage, Stat, Store, StoreError, UnitId, Watch,
+    Batch, BodyFiles, BodyRef, Commit, Id, KeyedChange, Moved, NewMessage, Op, Place, Position, Prepare,
+    PreparedUnit, ReadRecord, Record, Recovered, RecoveredMessage, Room, Stat, Store, StoreError, UnitId,
+    Watch,
 };
 
 /// Only for the arithmetic of places.
@@ -32,6 +34,9 @@ pub struct MemStore {
     units: BTreeMap<UnitId, Unit>,
     shared: Arc<Shared>,
     watch: Option<Arc<dyn Watch>>,
+    files: BodyFiles,
+    room: Room,
+    recoveries: u64,
 }
 
 /// A unit that is not decided.
@@ -79,8 +84,16 @@ impl MemStore {
             units: BTreeMap::new(),
             shared: Arc::default(),
             watch,
+            files: BodyFiles::new(Arc::<MemFiles>::default(), 1),
+            room: Room::Enough,
+            recoveries: 0,
         };
         (store, Recovered::default())
+    }
+
+    /// What [`Store::room`] says from now on.
+    pub fn set_room(&mut self, room: Room) {
+        self.room = room;
     }
 
     /// What a restart would find now.
@@ -99,18 +112,23 @@ impl MemStore {
             keyed: self.keyed.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
             messages: self.messages.values().copied().collect(),
             prepared: prepared.collect(),
+            restored: false,
         }
     }
 
     /// A start of the same store: open units are gone, ids are new.
     pub fn restart(mut self) -> (Self, Recovered) {
+        let recovered = self.begin_start();
+        (self, recovered)
+    }
+
+    fn begin_start(&mut self) -> Recovered {
         self.units.retain(|_, unit| unit.prepared.is_some());
         self.start += 1;
         self.batches = 0;
         self.next_id = 1;
         self.next_unit = 1;
-        let recovered = self.recovered();
-        (self, recovered)
+        self.recovered()
     }
 
     fn apply(&mut self, op: Op) {
@@ -132,7 +150,11 @@ impl MemStore {
                     Some(unit) => self.units.entry(unit).or_default().messages.push(entry),
                     None => drop(self.messages.insert(stored.id, entry)),
                 }
-                let record = Record { owner: message.owner, envelope: message.envelope, body: message.body };
+                let NewMessage { owner, envelope, body, file, .. } = message;
+                if let Some(file) = &file {
+                    file.guard.name();
+                }
+                let record = Record { owner, envelope, body, file };
                 self.shared.lock().insert(stored.id, record);
             }
             Op::Keyed(Some(unit), change) => self.units.entry(unit).or_default().changes.push(change),
@@ -157,6 +179,7 @@ impl MemStore {
                 let unit = prepare.unit;
                 self.units.entry(unit).or_default().prepared = Some(prepare);
             }
+            Op::Moved(_) => {}
         }
     }
 
@@ -208,12 +231,30 @@ impl Store for MemStore {
 
     fn maintain(&mut self, _monotonic_ms: u64) {}
 
+    fn compact(&mut self, _batch: &mut Batch, _moved: &mut dyn FnMut(&Moved) -> bool) {}
+
+    fn room(&self) -> Room {
+        self.room
+    }
+
+    fn body_files(&self) -> BodyFiles {
+        self.files.clone()
+    }
+
+    fn recover(&mut self) -> Result<Recovered, StoreError> {
+        self.recoveries += 1;
+        Ok(self.begin_start())
+    }
+
     fn stat(&self) -> Stat {
         let undecided: usize = self.units.values().map(|unit| unit.messages.len()).sum();
         Stat {
             messages: (self.messages.len() + undecided) as u64,
             records: self.records,
             start: self.start,
+            keys: self.keyed.len() as u64,
+            room: self.room,
+            recoveries: self.recoveries,
             ..Stat::default()
         }
     }

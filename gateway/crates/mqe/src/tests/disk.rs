@@ -55,6 +55,7 @@ impl Disk {
             keyed: self.keyed.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
             messages: self.messages.values().copied().collect(),
             prepared: Vec::new(),
+            restored: false,
         }
     }
 
@@ -110,7 +111,7 @@ impl Disk {
                 }
             }
             Op::BackOut(unit, _) => drop(self.units.remove(&unit)),
-            Op::Keyed(..) | Op::Prepare(_) => unreachable!("the area does not use them"),
+            Op::Keyed(..) | Op::Prepare(_) | Op::Moved(_) => unreachable!("the area does not use them"),
         }
     }
 }

@@ -161,6 +161,7 @@ fn messages_of_others_are_left_alone() {
         tags: [0; 2],
         envelope: bytes::Bytes::new(),
         body: bytes::Bytes::new(),
+        file: None,
     };
     qm.turn(|_, _, batch, _| {
         batch.message(message(1 << 63));

@@ -1,11 +1,13 @@
-//! Records: messages, keyed state, commits, back-outs and prepared units. Each is self-contained: it names messages
-//! by id and never refers to the bytes of another.
+//! Records: messages, keyed state, commits, back-outs, prepared units, and copies of those that were moved. Each is
+//! self-contained: it names messages by id and never refers to the bytes of another.
 //!
 //! Every record begins with its length, a checksum of the rest, and a head that also stands in the footer's line.
 
 use bytes::Bytes;
 
 use super::{Append, Cursor};
+use crate::batch::MovedRecord;
+use crate::bodies::BodyName;
 use crate::{Commit, Id, KeyedChange, NewMessage, OwnerId, Place, Prepare, RecoveredMessage, Stored, UnitId};
 
 /// The largest record: more does not fit the numbers of a place.
@@ -24,6 +26,12 @@ pub(crate) const SHORT_LINE: u64 = SHORT_HEAD;
 const CHECKED_FROM: usize = 8;
 const PERSISTENT: u8 = 1;
 const SET: u8 = 1;
+/// The end of a message's body is in a file; its name is the end of the record.
+const IN_FILE: u8 = 2;
+/// Bytes of that name.
+const BODY_NAME: u64 = 24;
+/// Bytes of an old place in a record of what was moved.
+const OLD_PLACE: u64 = 12;
 
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +41,11 @@ pub(crate) enum Kind {
     Commit = 3,
     BackOut = 4,
     Prepare = 5,
+    Moved = 6,
 }
+
+/// How many kinds there are.
+pub(crate) const KINDS: usize = 6;
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
@@ -43,6 +55,7 @@ impl Kind {
             3 => Self::Commit,
             4 => Self::BackOut,
             5 => Self::Prepare,
+            6 => Self::Moved,
             _ => return None,
         })
     }
@@ -99,10 +112,17 @@ impl Head {
         Some((offset, Self::read(length, cursor)?))
     }
 
-    /// The index entry, if it is that of a message whose lengths are possible.
+    /// Whether it is a message whose body ends in a file: the record itself says in which.
+    pub(crate) fn has_file(&self) -> bool {
+        self.kind == Kind::Message && self.flags & IN_FILE != 0
+    }
+
+    /// The index entry, if it is that of a message whose lengths are possible. Where the body ends in a file, its
+    /// length is not in it: [`body_name`] says.
     pub(crate) fn recovered(&self, place: Place) -> Option<RecoveredMessage> {
         let message = self.message?;
-        let rest = u64::from(self.length).checked_sub(MESSAGE_HEAD + u64::from(self.count))?;
+        let name = if self.has_file() { BODY_NAME } else { 0 };
+        let rest = u64::from(self.length).checked_sub(MESSAGE_HEAD + u64::from(self.count) + name)?;
         Some(RecoveredMessage {
             id: message.id,
             owner: message.owner,
@@ -121,7 +141,8 @@ impl Head {
 /// A record as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parsed {
-    Message(RecoveredMessage, Option<UnitId>),
+    /// The third is the file that holds the end of the body.
+    Message(RecoveredMessage, Option<UnitId>, Option<BodyName>),
     Keyed(Option<UnitId>, KeyedChange),
     /// Each change is a record of its own: the second number is where it lies.
     Commit {
@@ -135,11 +156,45 @@ pub(crate) enum Parsed {
         kills: Vec<Id>,
         note: Bytes,
     },
+    /// Copies of records, byte for byte: each with where it lay, and where it lies now if it lived there.
+    Moved(Vec<(Place, Place, Parsed)>),
 }
 
 /// Bytes of the record of a message.
 pub(crate) fn message_length(message: &NewMessage) -> u64 {
-    MESSAGE_HEAD + message.envelope.len() as u64 + message.body.len() as u64
+    let name = if message.file.is_some() { BODY_NAME } else { 0 };
+    MESSAGE_HEAD + message.envelope.len() as u64 + inline(message).len() as u64 + name
+}
+
+/// What of the body stands in the record.
+fn inline(message: &NewMessage) -> &[u8] {
+    let in_file = message.file.as_ref().map_or(0, |file| file.name.length as usize);
+    &message.body[..message.body.len().saturating_sub(in_file)]
+}
+
+/// Bytes of a record of what was moved.
+pub(crate) fn moved_length(moved: &[MovedRecord]) -> u64 {
+    LONG_HEAD + moved.iter().map(|m| OLD_PLACE + m.bytes.len() as u64).sum::<u64>()
+}
+
+/// Bytes of its lines.
+pub(crate) fn moved_lines_length(moved: &[MovedRecord]) -> u64 {
+    let line = |m: &MovedRecord| if is_message(&m.bytes) { MESSAGE_LINE } else { SHORT_LINE };
+    SHORT_LINE + moved.iter().map(line).sum::<u64>()
+}
+
+/// Where the copies in the record at `place` lie.
+pub(crate) fn moved_places(moved: &[MovedRecord], place: Place) -> impl Iterator<Item = Place> + '_ {
+    let mut offset = place.offset + (LONG_HEAD + OLD_PLACE * moved.len() as u64) as u32;
+    moved.iter().zip(1..).map(move |(copy, number)| {
+        let at = Place { segment: place.segment, offset, record: place.record + number };
+        offset += copy.bytes.len() as u32;
+        at
+    })
+}
+
+fn is_message(record: &[u8]) -> bool {
+    record.get(CHECKED_FROM) == Some(&(Kind::Message as u8))
 }
 
 /// Bytes of a keyed record.
@@ -198,7 +253,8 @@ fn end(out: &mut [u8], at: usize) {
 
 /// Appends a message.
 pub(crate) fn write_message(out: &mut Vec<u8>, stored: &Stored, message: &NewMessage) {
-    let flags = if message.persistent { PERSISTENT } else { 0 };
+    let persistent = if message.persistent { PERSISTENT } else { 0 };
+    let flags = persistent | if message.file.is_some() { IN_FILE } else { 0 };
     let at = begin(out, Kind::Message, flags, message.priority, message.envelope.len(), message.unit);
     for number in [
         stored.id.as_u64(),
@@ -211,7 +267,13 @@ pub(crate) fn write_message(out: &mut Vec<u8>, stored: &Stored, message: &NewMes
         out.put_u64(number);
     }
     out.extend_from_slice(&message.envelope);
-    out.extend_from_slice(&message.body);
+    out.extend_from_slice(inline(message));
+    if let Some(file) = &message.file {
+        out.put_u64(file.name.number);
+        out.put_u64(file.name.length);
+        out.put_u32(file.name.checksum);
+        out.put_u32(0);
+    }
     end(out, at);
 }
 
@@ -258,8 +320,23 @@ pub(crate) fn write_prepare(out: &mut Vec<u8>, prepare: &Prepare) {
     end(out, at);
 }
 
+/// Appends copies of records.
+pub(crate) fn write_moved(out: &mut Vec<u8>, moved: &[MovedRecord]) {
+    let at = begin(out, Kind::Moved, 0, 0, moved.len(), None);
+    out.put_u64(0);
+    for copy in moved {
+        out.put_u32(copy.from.segment);
+        out.put_u32(copy.from.offset);
+        out.put_u32(copy.from.record);
+    }
+    for copy in moved {
+        out.extend_from_slice(&copy.bytes);
+    }
+    end(out, at);
+}
+
 /// Appends the lines of the record at the beginning of `record`, which lies at `offset` of its segment, and of the
-/// changes in it. Gives how many records that is.
+/// changes or copies in it. Gives how many records that is.
 pub(crate) fn write_lines(out: &mut Vec<u8>, offset: u32, record: &[u8]) -> u32 {
     let mut line = |offset: u32, record: &[u8]| {
         let head = if record[CHECKED_FROM] == Kind::Message as u8 { MESSAGE_HEAD } else { SHORT_HEAD };
@@ -269,24 +346,29 @@ pub(crate) fn write_lines(out: &mut Vec<u8>, offset: u32, record: &[u8]) -> u32 
     };
     line(offset, record);
     let mut records = 1;
-    for (at, change) in changes_in(record) {
+    for (at, change) in records_in(record) {
         line(offset + at as u32, change);
         records += 1;
     }
     records
 }
 
-/// The changes within a commit record that verifies, each with where it begins; nothing for other kinds.
-fn changes_in(record: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let is_commit = record.get(CHECKED_FROM) == Some(&(Kind::Commit as u8));
-    let kills = record.get(12..16).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
-    let mut at = (LONG_HEAD + 8 * u64::from(kills)) as usize;
+/// The records within a commit record or one of what was moved that verifies, each with where it begins; nothing for
+/// other kinds.
+fn records_in(record: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let each = match record.get(CHECKED_FROM).copied().and_then(Kind::of) {
+        Some(Kind::Commit) => Some(8),
+        Some(Kind::Moved) => Some(OLD_PLACE),
+        _ => None,
+    };
+    let count = record.get(12..16).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let mut at = each.map(|each| (LONG_HEAD + each * u64::from(count)) as usize);
     std::iter::from_fn(move || {
-        let rest = if is_commit { record.get(at..)? } else { return None };
-        let change = rest.get(..length_of(rest)?)?;
-        let found = (at, change);
-        at += change.len();
-        Some(found)
+        let begin = at?;
+        let rest = record.get(begin..)?;
+        let inner = rest.get(..length_of(rest)?)?;
+        at = Some(begin + inner.len());
+        Some((begin, inner))
     })
 }
 
@@ -313,7 +395,15 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
     let head = head(record)?;
     let mut cursor = Cursor::new(record);
     match head.kind {
-        Kind::Message => Some(Parsed::Message(head.recovered(place)?, head.unit)),
+        Kind::Message => {
+            let mut entry = head.recovered(place)?;
+            let name = head.has_file().then(|| body_name(record));
+            if let Some(name) = name {
+                let whole = u64::from(entry.body_length).checked_add(name?.length)?;
+                entry.body_length = u32::try_from(whole).ok()?;
+            }
+            Some(Parsed::Message(entry, head.unit, name.flatten()))
+        }
         Kind::Keyed => {
             cursor.bytes(SHORT_HEAD as usize)?;
             let key = cursor.bytes(head.count as usize)?.to_vec();
@@ -327,7 +417,7 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
             cursor.u32()?;
             let kills = ids(&mut cursor, head.count)?;
             let mut changes = Vec::new();
-            for ((at, change), number) in changes_in(record).zip(1..) {
+            for ((at, change), number) in records_in(record).zip(1..) {
                 let at = Place {
                     segment: place.segment,
                     offset: place.offset.checked_add(at as u32)?,
@@ -348,6 +438,42 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
             let note = Bytes::copy_from_slice(cursor.bytes(note_length)?);
             Some(Parsed::Prepare { unit: head.unit?, kills, note })
         }
+        Kind::Moved => {
+            cursor.bytes(LONG_HEAD as usize)?;
+            if (cursor.remaining() as u64) < u64::from(head.count) * OLD_PLACE {
+                return None;
+            }
+            let mut copies = Vec::new();
+            for ((at, copy), number) in records_in(record).zip(1..) {
+                let from = Place { segment: cursor.u32()?, offset: cursor.u32()?, record: cursor.u32()? };
+                let to = Place {
+                    segment: place.segment,
+                    offset: place.offset.checked_add(at as u32)?,
+                    record: place.record.checked_add(number)?,
+                };
+                let parsed = parse(split(copy)?, to)?;
+                let plain =
+                    matches!(parsed, Parsed::Message(..) | Parsed::Keyed(..) | Parsed::Prepare { .. });
+                copies.push(plain.then_some((from, to, parsed))?);
+            }
+            (copies.len() == head.count as usize).then_some(Parsed::Moved(copies))
+        }
+    }
+}
+
+/// The name of the file at the end of the record of a message whose body ends in one.
+pub(crate) fn body_name(record: &[u8]) -> Option<BodyName> {
+    let at = record.len().checked_sub(BODY_NAME as usize)?;
+    let mut cursor = Cursor::new(record.get(at..)?);
+    Some(BodyName { number: cursor.u64()?, length: cursor.u64()?, checksum: cursor.u32()? })
+}
+
+/// What a record says, and how many records it counts for.
+pub(crate) fn records_of(parsed: &Parsed) -> u32 {
+    match parsed {
+        Parsed::Commit { changes, .. } => 1 + changes.len() as u32,
+        Parsed::Moved(copies) => 1 + copies.len() as u32,
+        _ => 1,
     }
 }
 

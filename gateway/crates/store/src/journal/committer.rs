@@ -134,6 +134,7 @@ impl Committer {
                 Op::Commit(commit) => record::write_commit(out, commit),
                 Op::BackOut(unit, _) => record::write_back_out(out, *unit),
                 Op::Prepare(prepare) => record::write_prepare(out, prepare),
+                Op::Moved(moved) => record::write_moved(out, moved),
             })?;
         }
         self.writer.end_group(GroupKind::Records)
@@ -214,6 +215,7 @@ fn sizes(op: &Op) -> (u64, u64) {
         }
         Op::BackOut(..) => (record::SHORT_HEAD, record::SHORT_LINE),
         Op::Prepare(prepare) => (record::prepare_length(prepare), record::SHORT_LINE),
+        Op::Moved(moved) => (record::moved_length(moved), record::moved_lines_length(moved)),
     }
 }
 

@@ -211,6 +211,7 @@ impl World {
             tags: [1, 2],
             envelope: Bytes::from(id.to_string()),
             body: Bytes::from(body_of(id)),
+            file: None,
         };
         let stored = batch.message(message);
         assert_eq!(stored.id, id);

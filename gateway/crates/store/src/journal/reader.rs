@@ -81,6 +81,7 @@ impl ReadRecord for SegmentFile {
             owner: entry.owner,
             envelope: bytes.slice(record::MESSAGE_HEAD as usize..body_at),
             body: bytes.slice(body_at..),
+            file: None,
         })
     }
 
@@ -95,7 +96,12 @@ impl ReadRecord for Batch {
         let Some((_, message)) = self.find(id).filter(|(stored, _)| stored.place == place) else {
             return Err(StoreError::NotThere { id, place, what: "another record" });
         };
-        Ok(Record { owner: message.owner, envelope: message.envelope.clone(), body: message.body.clone() })
+        Ok(Record {
+            owner: message.owner,
+            envelope: message.envelope.clone(),
+            body: message.body.clone(),
+            file: message.file.clone(),
+        })
     }
 
     fn is_cached(&self, _place: Place) -> bool {

@@ -266,7 +266,7 @@ fn apply_all(view: &View, payload: &[u8], mut place: Place, replay: &mut Replay)
         let Some((length, parsed)) = parsed else {
             return Err(damaged(view, spot, "a record of a group that verifies makes no sense"));
         };
-        let records = if let Parsed::Commit { changes, .. } = &parsed { 1 + changes.len() as u32 } else { 1 };
+        let records = record::records_of(&parsed);
         replay.apply(parsed, place);
         place.offset += length as u32;
         place.record += records;

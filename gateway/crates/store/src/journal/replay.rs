@@ -44,7 +44,7 @@ impl Replay {
     pub(crate) fn apply(&mut self, parsed: Parsed, place: Place) {
         let mut real = Vec::new();
         match parsed {
-            Parsed::Message(entry, unit) => {
+            Parsed::Message(entry, unit, _) => {
                 self.ledger.message(unit, place);
                 self.enter(entry, unit);
             }
@@ -66,6 +66,7 @@ impl Replay {
                 self.prepared.insert(unit, (kills, note));
                 self.ledger.prepare(unit, place);
             }
+            Parsed::Moved(_) => {}
         }
         for change in real {
             self.enter_key(change);

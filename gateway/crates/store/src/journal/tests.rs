@@ -109,6 +109,7 @@ fn message(body_bytes: usize) -> NewMessage {
         tags: [0, 0],
         envelope: Bytes::from_static(b"envelope"),
         body: Bytes::from(vec![b'x'; body_bytes]),
+        file: None,
     }
 }
 

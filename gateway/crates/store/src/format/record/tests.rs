@@ -20,6 +20,7 @@ fn message() -> (Stored, NewMessage) {
         tags: [1, 2],
         envelope: Bytes::from_static(b"envelope"),
         body: Bytes::from_static(b"the body"),
+        file: None,
     };
     (Stored { id: Id::new(2, 10), order: 10, place: PLACE }, message)
 }
