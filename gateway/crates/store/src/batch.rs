@@ -141,13 +141,7 @@ pub struct MovedRecord {
 /// What a copy is of.
 #[derive(Debug, Clone)]
 pub(crate) enum MovedWhat {
-    Message {
-        id: Id,
-        /// The unit under which it was written, decided or not.
-        unit: Option<UnitId>,
-        /// Somebody still keeps the old place.
-        kept: bool,
-    },
+    Message(Id),
     Keyed(Vec<u8>),
     /// A change of a unit that is not decided, or the record that it is prepared.
     OfUnit(UnitId),

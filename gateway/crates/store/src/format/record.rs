@@ -157,17 +157,7 @@ pub(crate) enum Parsed {
         note: Bytes,
     },
     /// Copies of records, byte for byte: each with where it lay, and where it lies now if it lived there.
-    Moved(Vec<ParsedCopy>),
-}
-
-/// A copy of a record, as it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ParsedCopy {
-    pub(crate) from: Place,
-    pub(crate) to: Place,
-    pub(crate) bytes: u64,
-    /// A message, keyed record or prepare.
-    pub(crate) parsed: Parsed,
+    Moved(Vec<(Place, Place, Parsed)>),
 }
 
 /// Bytes of the record of a message.
@@ -464,8 +454,7 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
                 let parsed = parse(split(copy)?, to)?;
                 let plain =
                     matches!(parsed, Parsed::Message(..) | Parsed::Keyed(..) | Parsed::Prepare { .. });
-                let bytes = copy.len() as u64;
-                copies.push(plain.then_some(ParsedCopy { from, to, bytes, parsed })?);
+                copies.push(plain.then_some((from, to, parsed))?);
             }
             (copies.len() == head.count as usize).then_some(Parsed::Moved(copies))
         }
