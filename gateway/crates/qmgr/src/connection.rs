@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
-use store::UnitId;
+use store::{Id, UnitId};
 
 use crate::index::Key;
-use crate::queue::{Directory, Held};
+use crate::queue::Directory;
 use crate::verb::{Connect, Rights};
 use crate::waiting::Turn;
 
@@ -26,13 +26,13 @@ pub(crate) struct Connection {
     pub(crate) waits: BTreeSet<(u64, Turn)>,
 }
 
-/// A unit of work.
+/// A unit of work. What it holds is in the table of what is held.
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
     /// Under which its puts are written ahead; given with the first put.
     pub(crate) id: Option<UnitId>,
-    pub(crate) puts: Vec<Held>,
-    pub(crate) gets: Vec<Held>,
+    pub(crate) puts: Vec<Id>,
+    pub(crate) gets: Vec<Id>,
 }
 
 impl Unit {

@@ -4,9 +4,10 @@ use mq_wire::{CompCode, GetOptions, MatchOptions, Mqgmo, MsgToken, OpenOptions, 
 use store::{Batch, Commit, Position};
 
 use crate::connection::{Route, Target};
+use crate::held::Held;
 use crate::index::{Entry, Key, Select};
 use crate::manager::{Answer, QueueManager};
-use crate::queue::{Held, bury, needs};
+use crate::queue::{bury, needs};
 use crate::verb::{CallId, ConnId, GetRequest, Got, IdCheck, NotGot, Now, Reply};
 
 /// What a get wants, checked.
@@ -250,7 +251,7 @@ impl QueueManager {
             local.index.remove(key);
             if in_unit {
                 local.uncommitted_gets += 1;
-                connection.unit.gets.push(Held { queue: plan.queue, key, entry });
+                connection.unit.gets.push(self.held.add(Held { queue: plan.queue, key, entry }));
             } else {
                 let mut commit = Commit::default();
                 bury(&entry, &mut commit);

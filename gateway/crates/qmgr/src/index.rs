@@ -111,6 +111,17 @@ impl Index {
         self.classes.get(usize::from(key.class))?.get(&key.order)
     }
 
+    /// The message at this place in the order, if it is this one, lies elsewhere now. Says whether it is here.
+    pub(crate) fn set_place(&mut self, key: Key, id: Id, place: Place) -> bool {
+        let class = self.classes.get_mut(usize::from(key.class));
+        let Some(entry) = class.and_then(|class| class.get_mut(&key.order)).filter(|entry| entry.id == id)
+        else {
+            return false;
+        };
+        entry.place = place;
+        true
+    }
+
     /// Adds a message. The class is 0 to 9.
     pub(crate) fn insert(&mut self, key: Key, entry: Entry) {
         let Some(class) = self.classes.get_mut(usize::from(key.class)) else { return };

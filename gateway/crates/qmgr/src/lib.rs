@@ -19,6 +19,7 @@
 //!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
 //!   .put_in_unit(now, &Putter, UnitPut, &Commit, &mut batch) -> Result<PutOutcome, Reason>
 //!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
+//!   .moved(&store::Moved) -> bool
 //!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
 //! ```
 //!
@@ -31,6 +32,7 @@
 //! | `resolve` | name resolution (mq-objects.md 5) |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
+//! | `held`, `moved` | messages off their queues; where compaction puts a message |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
 //! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
@@ -43,11 +45,13 @@ mod envelope;
 mod error;
 mod get;
 mod hash;
+mod held;
 mod index;
 mod inquire;
 mod local;
 mod manager;
 mod mismatch;
+mod moved;
 mod object;
 mod offer;
 mod open;

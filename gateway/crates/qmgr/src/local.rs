@@ -8,12 +8,12 @@ use mq_wire::{ApplName, ApplType, ChannelName, Mqmd, Mqod, OpenOptions, QMgrName
 use mqsc::ObjectKind;
 use store::{Batch, Commit, Id, Place, UnitId};
 
-use crate::connection::Unit;
 use crate::context::{Chosen, Sender};
+use crate::held::{Ended, Held};
 use crate::index::Select;
 use crate::manager::QueueManager;
 use crate::put::Message;
-use crate::queue::{Held, bury};
+use crate::queue::bury;
 use crate::verb::{Effect, Now, Rights};
 
 /// Who holds locks. The owner gives the numbers.
@@ -145,8 +145,8 @@ pub struct UnitPut {
 /// A unit of the owner: what it put, and the locks that it takes for good.
 #[derive(Debug, Default)]
 pub(crate) struct OwnUnit {
-    puts: Vec<Held>,
-    taken: Vec<(Holder, Held)>,
+    puts: Vec<Id>,
+    taken: Vec<(Holder, Id)>,
 }
 
 /// Headers that may come on top of MAXMSGL of the queue manager, where it is not an application that puts.
@@ -182,7 +182,8 @@ impl QueueManager {
             let Some(entry) = local.index.remove(key) else { break };
             bytes += length;
             local.uncommitted_gets += 1;
-            self.locks.insert((holder, entry.id), Held { queue: number, key, entry });
+            let id = self.held.add(Held { queue: number, key, entry });
+            self.locks.insert((holder, id));
             locked.push(Locked {
                 id: entry.id,
                 place: entry.place,
@@ -203,7 +204,8 @@ impl QueueManager {
 
     /// Gives locked messages back to their places. Ids that the holder has not locked are passed over.
     pub fn unlock(&mut self, now: Now, holder: Holder, ids: &[Id], batch: &mut Batch, out: &mut Vec<Effect>) {
-        let held: Vec<Held> = ids.iter().filter_map(|id| self.locks.remove(&(holder, *id))).collect();
+        let ids = ids.iter().copied().filter(|id| self.locks.remove(&(holder, *id))).collect();
+        let held = self.held.take_all(ids);
         self.put_back(now, held, batch, out);
         self.finish(batch, out);
     }
@@ -211,13 +213,13 @@ impl QueueManager {
     /// Gives all that a holder has locked back.
     pub fn unlock_all(&mut self, now: Now, holder: Holder, batch: &mut Batch, out: &mut Vec<Effect>) {
         let all = self.locks.range((holder, Id::from_u64(0))..=(holder, Id::from_u64(u64::MAX)));
-        let ids: Vec<Id> = all.map(|((_, id), _)| *id).collect();
+        let ids: Vec<Id> = all.map(|(_, id)| *id).collect();
         self.unlock(now, holder, &ids, batch, out);
     }
 
     /// Whether the holder has the message locked: the second look before anything is written for it.
     pub fn is_locked(&self, holder: Holder, id: Id) -> bool {
-        self.locks.contains_key(&(holder, id))
+        self.locks.contains(&(holder, id))
     }
 
     /// Takes locked messages for good, looking again at each lock: adds their deaths to the commit record of the
@@ -226,13 +228,16 @@ impl QueueManager {
     pub fn take_locked(&mut self, holder: Holder, ids: &[Id], commit: &mut Commit) -> Vec<bool> {
         let mut taken = Vec::with_capacity(ids.len());
         for id in ids {
-            let held = self.locks.remove(&(holder, *id));
+            let held = self.held.get(*id).filter(|_| self.locks.remove(&(holder, *id)));
             taken.push(held.is_some());
-            let Some(held) = held else { continue };
+            let Some(held) = held.copied() else { continue };
             bury(&held.entry, commit);
             if let Some(unit) = commit.unit {
-                self.units.entry(unit).or_default().taken.push((holder, held));
-            } else if let Some(local) = self.directory.local_mut(held.queue) {
+                self.units.entry(unit).or_default().taken.push((holder, *id));
+                continue;
+            }
+            self.held.take(*id);
+            if let Some(local) = self.directory.local_mut(held.queue) {
                 local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
                 self.dirty.insert(held.queue);
             }
@@ -274,13 +279,14 @@ impl QueueManager {
             any_descriptor: who.context == PutContext::SetAll,
         };
         let accepted = self.store(now, &sender, &route, message, Some(unit), batch)?;
-        self.units.entry(unit).or_default().puts.push(accepted.held);
+        let id = self.held.add(accepted.held);
+        self.units.entry(unit).or_default().puts.push(id);
         Ok(PutOutcome {
             queue: route.queue,
             q_mgr: route.q_mgr,
             md: accepted.md,
             reason: accepted.reason,
-            id: accepted.held.entry.id,
+            id,
         })
     }
 
@@ -288,13 +294,14 @@ impl QueueManager {
     /// gone.
     pub fn unit_is_real(&mut self, now: Now, unit: UnitId, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(OwnUnit { puts, taken }) = self.units.remove(&unit) else { return };
+        let taken = taken.into_iter().map(|(_, id)| id).collect();
+        let (puts, gets) = (self.held.take_all(puts), self.held.take_all(taken));
         let mut lost = Commit::default();
         for held in puts.iter().filter(|held| self.directory.local(held.queue).is_none()) {
             lost.kill(held.entry.id, held.entry.place);
         }
         batch.commit(lost);
-        let gets = taken.into_iter().map(|(_, held)| held).collect();
-        self.settle(now, Unit { id: Some(unit), puts, gets }, batch, out);
+        self.settle(now, Ended { id: Some(unit), puts, gets }, batch, out);
         self.finish(batch, out);
     }
 
@@ -302,9 +309,9 @@ impl QueueManager {
     /// was put under it here; what others wrote is theirs.
     pub fn unit_dropped(&mut self, unit: UnitId, batch: &mut Batch) {
         let Some(OwnUnit { puts, taken }) = self.units.remove(&unit) else { return };
-        self.forget_puts(&Unit { id: Some(unit), puts, gets: Vec::new() }, batch);
-        for (holder, held) in taken {
-            self.locks.insert((holder, held.entry.id), held);
-        }
+        let puts = self.held.take_all(puts);
+        self.forget_puts(&Ended { id: Some(unit), puts, gets: Vec::new() }, batch);
+        // They were held all the time.
+        self.locks.extend(taken);
     }
 }

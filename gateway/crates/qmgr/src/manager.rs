@@ -10,9 +10,10 @@ use store::{Batch, Commit, Id, Position, UnitId};
 use crate::clock::definition_date_time;
 use crate::connection::Connection;
 use crate::hash::hash;
+use crate::held::Table;
 use crate::local::{ChannelView, Holder, OwnUnit, QueueView};
 use crate::object::{Definition, key};
-use crate::queue::{Directory, Expired, Held, Local, needs};
+use crate::queue::{Directory, Expired, Local, needs};
 use crate::resolve::Resolver;
 use crate::settings::Settings;
 use crate::verb::{CallId, ConnId, Connect, Connected, Effect, Now, Reply, Verb};
@@ -31,8 +32,10 @@ pub struct QueueManager {
     pub(crate) connections: BTreeMap<ConnId, Connection>,
     /// Units of the owner ([`crate::local`]): what was put, what was taken.
     pub(crate) units: BTreeMap<UnitId, OwnUnit>,
+    /// Messages that are off their queues, whoever holds them.
+    pub(crate) held: Table,
     /// Messages locked by the owner.
-    pub(crate) locks: BTreeMap<(Holder, Id), Held>,
+    pub(crate) locks: BTreeSet<(Holder, Id)>,
     /// Waits that end by themselves.
     pub(crate) deadlines: BTreeSet<(Instant, u64, Turn)>,
     pub(crate) next_turn: Turn,

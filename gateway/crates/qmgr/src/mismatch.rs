@@ -9,9 +9,10 @@
 use bytes::Bytes;
 use store::{Batch, Commit, Id, NewMessage};
 
+use crate::held::Held;
 use crate::index::{Entry, Key};
 use crate::manager::{Answer, QueueManager, failed};
-use crate::queue::{Held, owner};
+use crate::queue::owner;
 use crate::verb::{CallId, ConnId, Effect, GetRequest, Got, Now};
 
 /// What a reader found that was not what was asked for.
@@ -60,10 +61,11 @@ impl QueueManager {
         out: &mut Vec<Effect>,
     ) -> bool {
         let Some(connection) = self.connections.get_mut(&conn) else { return false };
-        let Some(at) = connection.unit.gets.iter().rposition(|held| held.entry.id == id) else {
+        let Some(at) = connection.unit.gets.iter().rposition(|held| *held == id) else {
             return false;
         };
-        let held = connection.unit.gets.remove(at);
+        connection.unit.gets.remove(at);
+        let Some(held) = self.held.take(id) else { return false };
         if let Some(local) = self.directory.local_mut(held.queue) {
             local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
         }

@@ -7,9 +7,9 @@ use store::{Batch, Position};
 
 use crate::connection::{Route, Target};
 use crate::get::{Outcome, Plan};
+use crate::held::Held;
 use crate::index::{Entry, Key};
 use crate::manager::{QueueManager, failed};
-use crate::queue::Held;
 use crate::verb::{CallId, ConnId, Effect, Now, Reply};
 use crate::waiting::{Turn, Waiter};
 

@@ -11,10 +11,11 @@ use store::{Batch, NewMessage, UnitId};
 use crate::connection::{Route, Target};
 use crate::context::{Sender, check_context, choose, given_back, set_context};
 use crate::envelope::{envelope, version_2, wrap};
+use crate::held::Held;
 use crate::index::Entry;
 use crate::manager::{Answer, QueueManager};
 use crate::object::Dynamic;
-use crate::queue::{Held, expiry_ms, owner};
+use crate::queue::{expiry_ms, owner};
 use crate::verb::{ConnId, Context, Effect, Now, Put1Request, PutDone, PutRequest, Reply};
 
 /// MQ_MSG_HEADER_LENGTH: room that a transmission queue needs beside the data (mq-objects.md 1.7).
@@ -148,7 +149,7 @@ impl QueueManager {
         if in_unit {
             if let Some(connection) = self.connections.get_mut(&conn) {
                 connection.unit.id = unit;
-                connection.unit.puts.push(accepted.held);
+                connection.unit.puts.push(self.held.add(accepted.held));
             }
         } else {
             let position = persistent.then(|| batch.position());

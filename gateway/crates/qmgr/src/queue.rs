@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mq_wire::QName;
 use mqsc::ObjectKind;
-use store::{Batch, Commit, OwnerId, Position};
+use store::{Batch, Commit, Id, OwnerId, Place, Position};
 
 use crate::index::{Entry, Index, Key};
 use crate::object::{Definition, Facts, key};
@@ -147,18 +147,9 @@ impl Directory {
     }
 }
 
-/// A message that is off its queue, with the one who holds it: got in a unit of work, locked, or put and not
-/// committed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    pub(crate) queue: u64,
-    pub(crate) key: Key,
-    pub(crate) entry: Entry,
-}
-
 /// Messages that were found expired: off their queues, their deaths still to be written.
 #[derive(Debug, Default)]
-pub(crate) struct Expired(Vec<(u64, Entry)>);
+pub(crate) struct Expired(BTreeMap<Id, (u64, Entry)>);
 
 impl Expired {
     pub(crate) fn is_empty(&self) -> bool {
@@ -170,9 +161,16 @@ impl Expired {
         for key in keys {
             if let Some(entry) = local.index.remove(*key) {
                 local.expired += 1;
-                self.0.push((number, entry));
+                self.0.insert(entry.id, (number, entry));
             }
         }
+    }
+
+    /// The message lies elsewhere now. Says whether it is here.
+    pub(crate) fn set_place(&mut self, id: Id, place: Place) -> bool {
+        let Some((_, entry)) = self.0.get_mut(&id) else { return false };
+        entry.place = place;
+        true
     }
 
     /// Writes the deaths, and the counters with them.
@@ -181,7 +179,7 @@ impl Expired {
             return;
         }
         let (mut commit, mut counters) = (Commit::default(), BTreeMap::new());
-        for (number, entry) in self.0.drain(..) {
+        for (number, entry) in std::mem::take(&mut self.0).into_values() {
             bury(&entry, &mut commit);
             if let Some(local) = directory.local_mut(number) {
                 counters.insert(number, local.expired);

@@ -8,6 +8,7 @@ use store::{Batch, Commit, Position, Recovered};
 
 use crate::defaults;
 use crate::error::{RecordError, StartError};
+use crate::held::Table;
 use crate::index::Entry;
 use crate::manager::QueueManager;
 use crate::object::{Definition, Dynamic, key};
@@ -50,7 +51,8 @@ impl QueueManager {
             channels: BTreeMap::new(),
             connections: BTreeMap::new(),
             units: BTreeMap::new(),
-            locks: BTreeMap::new(),
+            held: Table::default(),
+            locks: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             next_turn: 0,
             // What was given counts, whatever is reserved: a number given twice would join two queues' messages.

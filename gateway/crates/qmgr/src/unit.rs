@@ -2,10 +2,10 @@
 
 use store::{Batch, Commit, Kill};
 
-use crate::connection::Unit;
+use crate::held::{Ended, Held};
 use crate::manager::{Answer, QueueManager, done};
 use crate::object::key;
-use crate::queue::{Held, bury};
+use crate::queue::bury;
 use crate::verb::{ConnId, Effect, Now};
 
 impl QueueManager {
@@ -21,6 +21,7 @@ impl QueueManager {
         if unit.messages() == 0 {
             return Answer::now(done());
         }
+        let unit = self.held.end(unit);
         let mut commit = Commit { unit: unit.id.filter(|_| !unit.puts.is_empty()), ..Commit::default() };
         self.add_deaths(&unit, &mut commit);
         batch.commit(commit);
@@ -43,12 +44,13 @@ impl QueueManager {
     pub(crate) fn back_out(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let unit = std::mem::take(&mut connection.unit);
+        let unit = self.held.end(unit);
         self.forget_puts(&unit, batch);
         self.put_back(now, unit.gets, batch, out);
     }
 
     /// What a unit that becomes real kills: what it got, and what it put on queues that are no more.
-    pub(crate) fn add_deaths(&self, unit: &Unit, commit: &mut Commit) {
+    pub(crate) fn add_deaths(&self, unit: &Ended, commit: &mut Commit) {
         for held in &unit.gets {
             bury(&held.entry, commit);
         }
@@ -58,7 +60,7 @@ impl QueueManager {
     }
 
     /// A unit is real: what it got is gone, what it put can be had.
-    pub(crate) fn settle(&mut self, now: Now, unit: Unit, batch: &mut Batch, out: &mut Vec<Effect>) {
+    pub(crate) fn settle(&mut self, now: Now, unit: Ended, batch: &mut Batch, out: &mut Vec<Effect>) {
         let position = batch.position();
         for held in unit.gets {
             if let Some(local) = self.directory.local_mut(held.queue) {
@@ -70,7 +72,7 @@ impl QueueManager {
     }
 
     /// What a unit put never was.
-    pub(crate) fn forget_puts(&mut self, unit: &Unit, batch: &mut Batch) {
+    pub(crate) fn forget_puts(&mut self, unit: &Ended, batch: &mut Batch) {
         for held in &unit.puts {
             if let Some(local) = self.directory.local_mut(held.queue) {
                 local.uncommitted_puts = local.uncommitted_puts.saturating_sub(1);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mq_wire::*;
 use mqsc::Outcome;
 use store::mem::MemStore;
-use store::{Batch, Position, Store};
+use store::{Batch, Id, Kill, Moved, Op, Place, Position, Store};
 
 use crate::*;
 
@@ -20,6 +20,9 @@ pub(super) struct Qm {
     /// Answers that have not been looked at.
     pub(super) answers: BTreeMap<CallId, Answered>,
     pub(super) arrived: Vec<String>,
+    /// Every message that was written and has not died, as compaction would tell of it.
+    live: BTreeMap<Id, Moved>,
+    moves: u32,
 }
 
 /// An answer.
@@ -56,7 +59,13 @@ impl Qm {
         let mut batch = store.begin();
         let qm = QueueManager::new(settings, &recovered, now, &mut batch).unwrap();
         store.submit(batch);
-        Self { qm, store: Some(store), now, next: 0, answers: BTreeMap::new(), arrived: Vec::new() }
+        let found = store.recovered().messages.into_iter().map(|message| {
+            let store::RecoveredMessage { id, owner, order, priority, place, .. } = message;
+            (id, Moved { id, owner, order, priority, from: place, to: place })
+        });
+        let live = found.collect();
+        let (answers, arrived) = (BTreeMap::new(), Vec::new());
+        Self { qm, store: Some(store), now, next: 0, answers, arrived, live, moves: 0 }
     }
 
     /// The process is gone, and comes again.
@@ -77,6 +86,11 @@ impl Qm {
         let store = self.store.as_mut().unwrap();
         let (mut batch, mut out) = (store.begin(), Vec::new());
         let result = act(&mut self.qm, self.now, &mut batch, &mut out);
+        look_at_places(&self.live, &out);
+        for op in batch.ops() {
+            note(&mut self.live, op);
+            look_at_places(&self.live, &out);
+        }
         let position = store.submit(batch);
         for effect in out {
             match effect {
@@ -89,6 +103,18 @@ impl Qm {
             }
         }
         result
+    }
+
+    /// Compaction moves every second message, those of units of work too.
+    pub(super) fn compact(&mut self) {
+        self.moves += 1;
+        for (id, live) in &mut self.live {
+            if id.counter() % 2 == u64::from(self.moves) % 2 {
+                let to = Place { segment: 1_000 + self.moves, ..live.from };
+                *live = Moved { from: live.to, to, ..*live };
+                assert!(self.qm.moved(live), "an old place is kept somewhere");
+            }
+        }
     }
 
     /// Time goes by.
@@ -274,6 +300,36 @@ impl Qm {
 
     pub(super) fn depth(&self, queue: &str) -> u64 {
         self.view(queue).depth
+    }
+}
+
+/// What is handed out is to be read where it lies now.
+fn look_at_places(live: &BTreeMap<Id, Moved>, out: &[Effect]) {
+    for effect in out {
+        if let Effect::Answer { reply: Reply::Got(got), .. } = effect
+            && let Some(moved) = live.get(&got.id)
+        {
+            assert_eq!(got.place, moved.to);
+        }
+    }
+}
+
+/// What dies is named where it lies now.
+fn note(live: &mut BTreeMap<Id, Moved>, op: &Op) {
+    let kills: &[Kill] = match op {
+        Op::Message(stored, message) => {
+            let (id, order, place) = (stored.id, stored.order, stored.place);
+            let (owner, priority) = (message.owner, message.priority);
+            live.insert(id, Moved { id, owner, order, priority, from: place, to: place });
+            &[]
+        }
+        Op::Commit(commit) => &commit.kills,
+        Op::BackOut(_, kills) => kills,
+        _ => &[],
+    };
+    for kill in kills {
+        let moved = live.remove(&kill.id).expect("nothing dies twice");
+        assert_eq!(kill.place, moved.to, "{}", kill.id);
     }
 }
 

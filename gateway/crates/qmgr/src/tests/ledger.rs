@@ -116,6 +116,7 @@ impl Run {
     }
 
     fn step(&mut self, step: Step) {
+        self.qm().compact();
         match step {
             Step::Put { conn: app, correl, sync } => {
                 let (conn, handle) = self.connect(app);

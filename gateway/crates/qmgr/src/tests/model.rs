@@ -121,6 +121,7 @@ impl Run {
     }
 
     fn step(&mut self, step: Step) {
+        self.qm().compact();
         match step {
             Step::Put { conn, priority, sync, persistent } => {
                 let number = self.model.next;
