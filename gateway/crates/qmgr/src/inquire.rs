@@ -158,6 +158,7 @@ impl QueueManager {
         let number = route.first;
         let object = self.directory.get(number).ok_or(Reason::OBJECT_CHANGED)?;
         let attributes = settings(object.definition.kind, request)?;
+        self.may_define()?;
         self.alter_queue(now, number, &attributes, batch, out);
         Ok(Answer::at(written(batch), done()))
     }

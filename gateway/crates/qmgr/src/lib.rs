@@ -14,7 +14,7 @@
 //!   .apply(now, conn, call, verb, &mut batch, &mut out)       .closed(now, conn, &mut batch, &mut out)
 //!   .cancel_wait(now, conn, call, &mut out)                   .mismatched(now, conn, call, get, found, record, ..)
 //!   .poll_timeout() -> Option<Instant>                        .handle_timeout(now, &mut batch, &mut out)
-//!   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
+//!   .set_room(store::Room)   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
 //!   .lock_next(now, &QName, Holder, messages_max, bytes_max) -> Result<Vec<Locked>, Reason>
 //!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
 //!   .put_in_unit(now, &Putter, UnitPut, &Commit, &mut batch) -> Result<PutOutcome, Reason>

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mq_wire::{Ccsid, ChannelName, CompCode, MsgId, QMgrName, QName, Reason};
 use mqsc::{Attribute, ObjectKind};
-use store::{Batch, Commit, Id, Position, UnitId};
+use store::{Batch, Commit, Id, Position, Room, UnitId};
 
 use crate::clock::definition_date_time;
 use crate::connection::Connection;
@@ -52,6 +52,8 @@ pub struct QueueManager {
     /// Queues of which something was taken for good without a batch at hand: with the next one they are as they are.
     pub(crate) dirty: BTreeSet<u64>,
     pub(crate) quiescing: bool,
+    /// Whether the store takes new messages.
+    pub(crate) room: Room,
     /// When the expiry sweep goes on, and with which queue.
     pub(crate) sweep_at: Option<Instant>,
     pub(crate) sweep_from: QName,
@@ -126,6 +128,13 @@ impl QueueManager {
     pub fn quiesce(&mut self, out: &mut Vec<Effect>) {
         self.quiescing = true;
         self.end_waits(|_| true, Reason::Q_MGR_QUIESCING, out);
+    }
+
+    /// Says whether the store has room, whenever that changes. While it is short, puts end with 2192, definitions and
+    /// MQSET with 2071 (STORE.md 6). All that drains goes on: gets, browses, commits (of puts made before too),
+    /// back-outs, closes, DELETE.
+    pub fn set_room(&mut self, room: Room) {
+        self.room = room;
     }
 
     /// From now on the owner hears with [`Effect::Arrived`] that a message can be had on the local queue of this
@@ -264,6 +273,14 @@ impl QueueManager {
     pub(crate) fn resolver(&self) -> Resolver<'_> {
         let default_xmitq = self.this.attributes.name(Attribute::DEFXMITQ).unwrap_or_default();
         Resolver { directory: &self.directory, this: self.settings.name, default_xmitq: default_xmitq.into() }
+    }
+
+    /// Whether a definition may be written (2071).
+    pub(crate) fn may_define(&self) -> Result<(), Reason> {
+        match self.room {
+            Room::Enough => Ok(()),
+            Room::Short => Err(Reason::STORAGE_NOT_AVAILABLE),
+        }
     }
 
     /// A number of the queue manager's own attributes.

@@ -205,6 +205,7 @@ impl QueueManager {
         if !may_name(rights, od.dynamic_q_name.into()) {
             return Err(Reason::NOT_AUTHORIZED);
         }
+        self.may_define()?;
         let model = self.directory.get(model).ok_or(Reason::UNEXPECTED_ERROR)?;
         let mut attributes = model.definition.attributes.clone();
         let temporary = !attributes.is(Attribute::DEFTYPE, Keyword::PERMDYN);

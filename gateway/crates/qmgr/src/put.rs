@@ -6,7 +6,7 @@ use mq_wire::{
     QMgrName, Reason, ReportOptions,
 };
 use mqsc::{Attribute, ObjectKind};
-use store::{Batch, NewMessage, UnitId};
+use store::{Batch, NewMessage, Room, UnitId};
 
 use crate::connection::{Route, Target};
 use crate::context::{Sender, check_context, choose, given_back, set_context};
@@ -225,7 +225,8 @@ impl QueueManager {
         Ok(Accepted { held, md, reason })
     }
 
-    /// Whether every definition on the way takes messages (2051), and this one fits (2030, 2031, 2053, 2048).
+    /// Whether every definition on the way takes messages (2051), this one fits (2030, 2031, 2053, 2048), and the store
+    /// has room (2192).
     fn check_room(&mut self, now: Now, route: &Route, message: &Message) -> Result<(), Reason> {
         let inhibited =
             |(number, _): &(u64, u32)| self.directory.get(*number).is_some_and(|object| !object.facts.put);
@@ -259,7 +260,10 @@ impl QueueManager {
                 return Err(Reason::Q_FULL);
             }
         }
-        Ok(())
+        match self.room {
+            Room::Enough => Ok(()),
+            Room::Short => Err(Reason::STORAGE_MEDIUM_FULL),
+        }
     }
 
     /// The persistence of a message, by the definition that was named first.

@@ -1,5 +1,6 @@
 //! Commands of MQSC, done.
 
+use mq_wire::QName;
 use mqsc::{Alter, Command, Define, Delete, Display, DisplayedObject, Name, ObjectKind, Outcome, Refusal};
 use store::{Batch, Commit};
 
@@ -49,6 +50,7 @@ impl QueueManager {
         };
         match existing {
             None => {
+                self.has_room_for(name)?;
                 let mut commit = Commit::default();
                 self.add_definition(now, kind, name, attributes, batch.position(), &mut commit);
                 batch.commit(commit);
@@ -70,6 +72,7 @@ impl QueueManager {
     ) -> Result<(), Refusal> {
         let Alter { kind, name, force, ref attributes } = *alter;
         if kind == ObjectKind::QueueManager {
+            self.has_room_for(Name::from(QName(self.settings.name.0)))?;
             self.alter_queue_manager(now, attributes, batch);
             return Ok(());
         }
@@ -89,6 +92,7 @@ impl QueueManager {
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) -> Result<(), Refusal> {
+        self.has_room_for(name)?;
         if kind.is_channel() {
             self.alter_channel(now, name, attributes, batch);
             return Ok(());
@@ -99,6 +103,10 @@ impl QueueManager {
         }
         self.alter_queue(now, number, attributes, batch, out);
         Ok(())
+    }
+
+    fn has_room_for(&self, name: Name) -> Result<(), Refusal> {
+        self.may_define().map_err(|reason| Refusal::Reason { name, reason })
     }
 
     fn run_delete(

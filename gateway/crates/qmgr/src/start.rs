@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mq_wire::{QMgrName, QName};
 use mqsc::{Attributes, Name, ObjectKind};
-use store::{Batch, Commit, Position, Recovered};
+use store::{Batch, Commit, Position, Recovered, Room};
 
 use crate::defaults;
 use crate::error::{RecordError, StartError};
@@ -64,6 +64,7 @@ impl QueueManager {
             arrived: BTreeSet::new(),
             dirty: BTreeSet::new(),
             quiescing: false,
+            room: Room::Enough,
             sweep_at: Some(now.instant),
             sweep_from: QName::BLANK,
             orphans: 0,

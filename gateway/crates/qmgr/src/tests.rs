@@ -11,5 +11,6 @@ mod model;
 mod owner;
 mod resolution;
 mod restart;
+mod room;
 mod units;
 mod waits;
