@@ -14,6 +14,7 @@ mod expire;
 mod hand_out;
 mod intake;
 mod keys;
+mod moved;
 mod onboard;
 mod puts;
 mod queue;
@@ -175,7 +176,7 @@ pub struct Area {
     /// Devices that enrolled themselves.
     enrolled: u32,
     links: BTreeMap<ConnId, u32>,
-    units: BTreeMap<UnitId, Vec<intake::Written>>,
+    units: BTreeMap<UnitId, intake::OpenUnit>,
     timers: BTreeSet<(Instant, u32)>,
     sessions_given: u64,
     bytes: u64,

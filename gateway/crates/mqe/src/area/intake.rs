@@ -89,12 +89,21 @@ impl Undelivered {
     }
 }
 
+/// What was written in a unit that is not real yet.
+#[derive(Debug, Default)]
+pub(super) struct OpenUnit {
+    /// In the order of their ids.
+    pub(super) stored: Vec<Written>,
+    /// Devices whose message had expired, one for each: these are only counted.
+    expired: Vec<u32>,
+}
+
 /// A message of an open unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written {
-    number: u32,
-    /// None: it had expired, and is only counted.
-    stored: Option<(u8, Entry)>,
+    pub(super) number: u32,
+    priority: u8,
+    pub(super) entry: Entry,
 }
 
 impl Area {
@@ -128,7 +137,7 @@ impl Area {
         };
         let expiry_ms = message.expiry_ms.unwrap_or(0);
         if expiry_ms != 0 && expiry_ms <= now.wall_ms {
-            self.units.entry(unit).or_default().push(Written { number, stored: None });
+            self.units.entry(unit).or_default().expired.push(number);
             return Ok(Accepted::Expired);
         }
         self.make_room(number, now, bytes as u64, device, batch)?;
@@ -153,22 +162,23 @@ impl Area {
             found.bytes += bytes as u64;
         }
         self.bytes += bytes as u64;
-        self.units.entry(unit).or_default().push(Written { number, stored: Some((priority, entry)) });
+        self.units.entry(unit).or_default().stored.push(Written { number, priority, entry });
         Ok(Accepted::Stored(self.uid(stored.id)))
     }
 
     /// Adds the counts of the unit to its commit. Called once, in the turn and just before the commit is added to the
     /// batch.
     pub fn seal_unit(&mut self, unit: UnitId, commit: &mut Commit) {
-        let Some(written) = self.units.get(&unit) else { return };
+        let Some(OpenUnit { stored, expired }) = self.units.get(&unit) else { return };
         let mut touched = BTreeSet::new();
-        for Written { number, stored } in written {
-            let Some(device) = self.devices.get_mut(number) else { continue };
+        let stored = stored.iter().map(|written| (written.number, false));
+        for (number, has_expired) in stored.chain(expired.iter().map(|number| (*number, true))) {
+            let Some(device) = self.devices.get_mut(&number) else { continue };
             device.counters.add(Counter::Accepted, 1);
-            if stored.is_none() {
+            if has_expired {
                 device.counters.add(Counter::Expired, 1);
             }
-            touched.insert(*number);
+            touched.insert(number);
         }
         for number in touched {
             if let Some(device) = self.devices.get(&number) {
@@ -179,14 +189,18 @@ impl Area {
 
     /// The unit's commit was added to the batch: its messages are visible, and go out to those who wait.
     pub fn unit_is_real(&mut self, now: Now, unit: UnitId, batch: &mut Batch, out: &mut Vec<AreaEffect>) {
-        let Some(written) = self.units.remove(&unit) else { return };
+        let Some(OpenUnit { stored, expired }) = self.units.remove(&unit) else { return };
+        for number in expired {
+            if let Some(device) = self.devices.get_mut(&number) {
+                device.newest = batch.position();
+            }
+        }
         // In the order in which the devices first appear.
         let mut touched: Vec<(u32, bool)> = Vec::new();
         let mut seen = BTreeSet::new();
-        for Written { number, stored } in written {
+        for Written { number, priority, entry } in stored {
             let Some(device) = self.devices.get_mut(&number) else { continue };
             device.newest = batch.position();
-            let Some((priority, entry)) = stored else { continue };
             if seen.insert(number) {
                 touched.push((number, device.queue.is_empty()));
             }
@@ -206,8 +220,8 @@ impl Area {
     /// The unit will never be real. Gives what it had written, for the end of the unit in the store.
     pub fn unit_dropped(&mut self, unit: UnitId) -> Vec<Kill> {
         let mut kills = Vec::new();
-        for Written { number, stored } in self.units.remove(&unit).unwrap_or_default() {
-            let (Some(device), Some((_, entry))) = (self.devices.get_mut(&number), stored) else { continue };
+        for Written { number, entry, .. } in self.units.remove(&unit).unwrap_or_default().stored {
+            let Some(device) = self.devices.get_mut(&number) else { continue };
             device.unreal -= 1;
             device.bytes -= u64::from(entry.length());
             self.bytes -= u64::from(entry.length());

@@ -113,6 +113,15 @@ impl SubQueue {
         })
     }
 
+    /// A message lies elsewhere now. Whether it was found.
+    pub(super) fn set_place(&mut self, priority: u8, id: Id, place: Place) -> bool {
+        let Ok(at) = self.0.binary_search_by(|lane| priority.cmp(&lane.priority)) else { return false };
+        let entries = &mut self.0[at].entries;
+        let Ok(at) = entries.binary_search_by_key(&id, |entry| entry.id) else { return false };
+        entries[at].place = place;
+        true
+    }
+
     pub(super) fn remove(&mut self, id: Id) -> Option<(u8, Entry)> {
         for at in 0..self.0.len() {
             let lane = &mut self.0[at];

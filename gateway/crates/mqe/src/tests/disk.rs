@@ -3,18 +3,23 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use store::{Batch, Commit, Id, Op, Position, Recovered, RecoveredMessage, UnitId};
+use store::{Batch, Commit, Id, Kill, Moved, Op, Place, Position, Recovered, RecoveredMessage, UnitId};
 
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     batches: u32,
-    pending: VecDeque<(Position, Vec<Op>)>,
+    pending: VecDeque<(Position, Vec<Op>, Vec<Moved>)>,
     durable: Position,
     keyed: BTreeMap<Vec<u8>, Bytes>,
     messages: BTreeMap<Id, RecoveredMessage>,
     units: BTreeMap<UnitId, Vec<RecoveredMessage>>,
     /// Bodies stay readable after the death of their message.
     bodies: BTreeMap<Id, (Bytes, Bytes)>,
+    /// Where each message lies that lives as the core knows it, what is not synced included.
+    places: BTreeMap<Id, Place>,
+    /// Moves of the batch that is open.
+    moving: Vec<Moved>,
+    moves: u32,
 }
 
 impl Disk {
@@ -25,21 +30,57 @@ impl Disk {
     }
 
     pub(super) fn submit(&mut self, batch: &Batch) {
-        if batch.is_empty() {
+        let moving = std::mem::take(&mut self.moving);
+        if batch.is_empty() && moving.is_empty() {
             return;
         }
         for op in batch.ops() {
-            if let Op::Message(stored, message) = op {
-                self.bodies.insert(stored.id, (message.envelope.clone(), message.body.clone()));
+            match op {
+                Op::Message(stored, message) => {
+                    self.bodies.insert(stored.id, (message.envelope.clone(), message.body.clone()));
+                    self.places.insert(stored.id, stored.place);
+                }
+                Op::Commit(Commit { kills, .. }) | Op::BackOut(_, kills) => {
+                    for Kill { id, place } in kills {
+                        assert_eq!(self.places.remove(id), Some(*place), "{id} dies twice, or elsewhere");
+                    }
+                }
+                _ => {}
             }
         }
-        self.pending.push_back((batch.position(), batch.ops().to_vec()));
+        self.pending.push_back((batch.position(), batch.ops().to_vec(), moving));
+    }
+
+    /// Messages that compaction may move: they are on disk, and live.
+    pub(super) fn movable(&self) -> Vec<Id> {
+        let written = self.units.values().flatten().map(|message| message.id);
+        let real = self.messages.keys().copied();
+        written.chain(real).filter(|id| self.places.contains_key(id)).collect()
+    }
+
+    /// Moves one of them in the turn whose batch is open; the area must be told.
+    pub(super) fn relocate(&mut self, id: Id) -> Moved {
+        let written = self.units.values().flatten().find(|message| message.id == id);
+        let RecoveredMessage { owner, order, priority, .. } =
+            *written.or_else(|| self.messages.get(&id)).unwrap();
+        self.moves += 1;
+        let to = Place { segment: 1_000_000 + self.moves, offset: self.moves, record: self.moves };
+        let from = self.places.insert(id, to).unwrap();
+        let moved = Moved { id, owner, order, priority, from, to };
+        self.moving.push(moved);
+        moved
     }
 
     /// Syncs the oldest batch. False if there was none.
     pub(super) fn sync(&mut self) -> bool {
-        let Some((position, ops)) = self.pending.pop_front() else { return false };
+        let Some((position, ops, moved)) = self.pending.pop_front() else { return false };
         ops.into_iter().for_each(|op| self.apply(op));
+        for Moved { id, to, .. } in moved {
+            let written = self.units.values_mut().flatten().find(|message| message.id == id);
+            if let Some(message) = written.or(self.messages.get_mut(&id)) {
+                message.place = to;
+            }
+        }
         self.durable = position;
         true
     }
@@ -47,6 +88,7 @@ impl Disk {
     pub(super) fn crash(&mut self) -> Recovered {
         self.pending.clear();
         self.units.clear();
+        self.places = self.messages.values().map(|message| (message.id, message.place)).collect();
         self.recovered()
     }
 

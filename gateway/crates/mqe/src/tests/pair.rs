@@ -239,6 +239,17 @@ impl Pair {
         }
     }
 
+    /// Compaction writes some of the live messages again at other places.
+    pub(super) fn compact(&mut self, wanted: impl Fn(usize) -> bool) {
+        let ids = self.disk.movable();
+        let ids = ids.into_iter().enumerate().filter(|(at, _)| wanted(*at)).map(|(_, id)| id);
+        let batch = self.disk.begin();
+        for moved in ids.map(|id| self.disk.relocate(id)).collect::<Vec<_>>() {
+            assert!(self.area.moved(&moved), "the old place is kept");
+        }
+        self.disk.submit(&batch);
+    }
+
     pub(super) fn sync(&mut self) -> bool {
         let synced = self.disk.sync();
         let durable = self.disk.durable();

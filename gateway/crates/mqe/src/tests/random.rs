@@ -28,6 +28,7 @@ struct Faults {
     device_crashes: bool,
     refusals: bool,
     expiry: bool,
+    moves: bool,
 }
 
 struct Run {
@@ -135,6 +136,10 @@ impl Run {
             95 if faults.gateway_crashes => self.pair.crash_gateway(),
             96 if faults.device_crashes => self.pair.crash_device(0),
             97 => drop(self.pair.connect(0)),
+            98 if faults.moves => {
+                let (part, of) = (self.dice.roll(2), 2);
+                self.pair.compact(|at| at as u64 % of == part);
+            }
             _ => {
                 if self.pair.devices[0].conn.is_none() {
                     self.pair.connect(0);
@@ -205,18 +210,26 @@ fn runs(seeds: std::ops::Range<u64>, faults: Faults) {
 
 #[test]
 fn cuts_only() {
-    let faults = Faults { gateway_crashes: false, device_crashes: false, refusals: false, expiry: false };
+    let faults = Faults {
+        gateway_crashes: false,
+        device_crashes: false,
+        refusals: false,
+        expiry: false,
+        moves: false,
+    };
     runs(0..60, faults);
 }
 
 #[test]
 fn cuts_and_crashes_of_both() {
-    let faults = Faults { gateway_crashes: true, device_crashes: true, refusals: false, expiry: false };
+    let faults =
+        Faults { gateway_crashes: true, device_crashes: true, refusals: false, expiry: false, moves: true };
     runs(1_000..1_120, faults);
 }
 
 #[test]
 fn everything() {
-    let faults = Faults { gateway_crashes: true, device_crashes: true, refusals: true, expiry: true };
+    let faults =
+        Faults { gateway_crashes: true, device_crashes: true, refusals: true, expiry: true, moves: true };
     runs(2_000..2_200, faults);
 }
