@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use mq_wire::{QMgrName, Reason};
 #[cfg(doc)]
 use store::{Batch, Commit};
-use store::{Id, Place, Position, UnitId};
+use store::{Id, Place, Position, Room, UnitId};
 
 use crate::frame::{ErrorCode, Frame, Limits, MessageHead};
 use crate::{ConnId, DeviceName, RequestId, StoreIdentity, Uid};
@@ -179,9 +179,23 @@ pub struct Area {
     units: BTreeMap<UnitId, intake::OpenUnit>,
     timers: BTreeSet<(Instant, u32)>,
     sessions_given: u64,
+    /// While it is short nothing new is taken.
+    room: Room,
     bytes: u64,
     expiring: u64,
     /// The latest time that anybody said.
     latest: Instant,
     sweep: expire::Sweep,
+}
+
+impl Area {
+    /// Says whether the store has room. While it is short, messages, puts and new devices are told to come later; what
+    /// drains the store goes on (STORE.md 6).
+    pub fn set_room(&mut self, room: Room) {
+        self.room = room;
+    }
+
+    fn is_short(&self) -> bool {
+        self.room == Room::Short
+    }
 }

@@ -9,5 +9,6 @@ mod moved;
 mod pair;
 mod random;
 mod room;
+mod short;
 mod time;
 mod to_device;

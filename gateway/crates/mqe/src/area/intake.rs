@@ -7,6 +7,7 @@ use store::{Batch, Commit, Kill, NewMessage, UnitId};
 
 use super::counters::Counter;
 use super::device::owner;
+use super::onboard::NoDevice;
 use super::queue::{Entry, LENGTH_MAX};
 use super::{Area, AreaEffect, NonPersistent};
 use crate::frame::{Frame, HEAD_BYTES};
@@ -59,6 +60,12 @@ pub enum Undelivered {
         /// Bytes of all devices.
         bytes: u64,
     },
+    /// The disk is full.
+    #[error("the disk has no room for a message for device {device}: it waits until there is")]
+    NoRoom {
+        /// The device.
+        device: DeviceName,
+    },
     /// It does not fit into a frame, or is longer than a device's message may be.
     #[error("a message of {bytes} bytes for device {device} is longer than {max}")]
     TooBig {
@@ -79,13 +86,15 @@ impl Undelivered {
             Self::BadQueueName { .. } => Reason::UNKNOWN_OBJECT_NAME,
             Self::Full { .. } => Reason::Q_FULL,
             Self::AllFull { .. } => Reason::Q_SPACE_NOT_AVAILABLE,
+            Self::NoRoom { .. } => Reason::STORAGE_MEDIUM_FULL,
             Self::TooBig { .. } => Reason::MSG_TOO_BIG_FOR_Q,
         }
     }
 
-    /// Whether it may go later without anybody doing anything: the whole intake waits (mqe.md 4.6, "total full").
+    /// Whether it may go later without anybody doing anything: the whole intake waits (mqe.md 4.6, "total full";
+    /// STORE.md 6).
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::AllFull { .. })
+        matches!(self, Self::AllFull { .. } | Self::NoRoom { .. })
     }
 }
 
@@ -118,6 +127,10 @@ impl Area {
         batch: &mut Batch,
     ) -> Result<Accepted, Undelivered> {
         let device = *device;
+        if self.is_short() {
+            // Before anything is decided: what is refused for good needs room in the dead-letter queue.
+            return Err(Undelivered::NoRoom { device });
+        }
         if message.queue.is_blank() || !message.queue.is_valid() {
             let name = message.queue.to_string();
             return Err(Undelivered::BadQueueName { device, name });
@@ -132,9 +145,10 @@ impl Area {
         if envelope.len() > ENVELOPE_BYTES_MAX || bytes > max {
             return Err(Undelivered::TooBig { device, bytes, max });
         }
-        let Some(number) = self.find_or_enrol(&device, batch) else {
-            return Err(Undelivered::UnknownDevice { device });
-        };
+        let number = self.find_or_enrol(&device, batch).map_err(|no| match no {
+            NoDevice::Unknown => Undelivered::UnknownDevice { device },
+            NoDevice::NoRoom => Undelivered::NoRoom { device },
+        })?;
         let expiry_ms = message.expiry_ms.unwrap_or(0);
         if expiry_ms != 0 && expiry_ms <= now.wall_ms {
             self.units.entry(unit).or_default().expired.push(number);

@@ -22,6 +22,12 @@ pub enum OnboardError {
         /// The device.
         device: DeviceName,
     },
+    /// The disk is full.
+    #[error("the disk has no room for device {device}")]
+    NoRoom {
+        /// The device.
+        device: DeviceName,
+    },
     /// It still has messages.
     #[error("device {device} still has {messages} messages: let it fetch them, or purge them first")]
     HasMessages {
@@ -32,11 +38,23 @@ pub enum OnboardError {
     },
 }
 
+/// Why a device that came is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoDevice {
+    /// It is not known, and may not enrol itself.
+    Unknown,
+    /// It may, when the disk has room again.
+    NoRoom,
+}
+
 impl Area {
     /// Adds a device that an operator lists.
     pub fn add_device(&mut self, device: DeviceName, batch: &mut Batch) -> Result<(), OnboardError> {
         if self.names.contains_key(&device) {
             return Err(OnboardError::Exists { device });
+        }
+        if self.is_short() {
+            return Err(OnboardError::NoRoom { device });
         }
         self.create(device, true, batch);
         Ok(())
@@ -105,17 +123,20 @@ impl Area {
     }
 
     /// The device's number; it is created if it may enrol itself.
-    pub(super) fn find_or_enrol(&mut self, device: &DeviceName, batch: &mut Batch) -> Option<u32> {
+    pub(super) fn find_or_enrol(&mut self, device: &DeviceName, batch: &mut Batch) -> Result<u32, NoDevice> {
         if let Some(number) = self.names.get(device) {
-            return Some(*number);
+            return Ok(*number);
         }
         let onboarding = &self.settings.onboarding;
         let name = device.trimmed();
         let may = onboarding.patterns.iter().any(|pattern| matches(pattern.as_bytes(), name));
         if !may || self.enrolled >= onboarding.devices_max {
-            return None;
+            return Err(NoDevice::Unknown);
         }
-        Some(self.create(*device, false, batch))
+        if self.is_short() {
+            return Err(NoDevice::NoRoom);
+        }
+        Ok(self.create(*device, false, batch))
     }
 
     /// The record of a new device is real by itself: it may stay when the unit of its first message is dropped.

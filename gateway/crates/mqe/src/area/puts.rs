@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mq_wire::Reason;
-use store::{Batch, Commit};
+use store::{Batch, Commit, Room};
 
 use super::counters::Counter;
+use super::sessions::spread_ms;
 use super::{Area, AreaEffect, keys};
 use crate::frame::{ErrorCode, Frame, PutOutcome};
 use crate::wire::Cursor;
@@ -151,6 +152,16 @@ impl Area {
                 self.end(conn, request, ErrorCode::SEQUENCE, text, out);
                 return PutCheck::Done;
             }
+            Look::New if self.room == Room::Short => {
+                // As if the owner had found no room: nothing is decided, and those behind it wait.
+                let retry_ms = BUSY_RETRY_MS + spread_ms(conn);
+                let frame = Frame::PutAnswer(sequence, PutOutcome::Busy(retry_ms));
+                out.push(AreaEffect::Frame { conn, needs: None, request, frame });
+                if let Some(link) = device.link_mut() {
+                    link.busy = Some(sequence);
+                }
+                return PutCheck::Done;
+            }
             Look::Seen(outcome) => {
                 let frame = Frame::PutAnswer(sequence, outcome);
                 out.push(AreaEffect::Frame { conn, needs: Some(newest), request, frame });
@@ -269,6 +280,12 @@ impl Area {
             Look::New => {}
             Look::Seen(outcome) => return Err(PutGone::Seen(outcome)),
             Look::TooOld => return Err(PutGone::Fenced),
+        }
+        if self.room == Room::Short {
+            if let Some(link) = device.link_mut() {
+                link.busy = Some(sequence);
+            }
+            return Err(PutGone::Seen(PutOutcome::Busy(BUSY_RETRY_MS + spread_ms(conn))));
         }
         let at = match device.puts.iter().position(|(of, _)| *of == incarnation) {
             Some(at) => at,

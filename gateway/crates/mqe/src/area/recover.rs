@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::{Batch, Commit, Id, Recovered, RecoveredMessage};
+use store::{Batch, Commit, Id, Recovered, RecoveredMessage, Room};
 
 use super::counters::{Counter, Counters};
 use super::device::{InDoubt, number_of};
@@ -61,6 +61,7 @@ impl Area {
             units: BTreeMap::new(),
             timers: BTreeSet::new(),
             sessions_given: 0,
+            room: Room::Enough,
             bytes: 0,
             expiring: 0,
             latest: now.instant,

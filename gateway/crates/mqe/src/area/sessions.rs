@@ -4,6 +4,7 @@ use store::{Batch, Commit, Position};
 
 use super::counters::Counter;
 use super::device::Link;
+use super::onboard::NoDevice;
 use super::{Area, AreaEffect, keys};
 use crate::frame::{ErrorCode, Frame, Hello, Refusal, RejectOutcome, VERSION, Welcome};
 use crate::{ConnId, Incarnation, RequestId, SessionId, Uid};
@@ -11,6 +12,14 @@ use crate::{ConnId, Incarnation, RequestId, SessionId, Uid};
 /// Bits of the counter in a session number; above it stands the number of the store's start, so that sessions grow
 /// over restarts without being stored.
 const SESSION_BITS: u32 = 40;
+
+/// After what time a device comes again that found no room.
+const LATER_MS: u32 = 10_000;
+
+/// Up to a second more, so that not all come at once.
+pub(super) fn spread_ms(conn: ConnId) -> u32 {
+    (conn.0 % 1_000) as u32
+}
 
 impl Area {
     /// A device says who it is. The owner has checked its credentials.
@@ -30,9 +39,18 @@ impl Area {
             let text = "a second HELLO on one connection";
             return refuse(conn, request, ErrorCode::PROTOCOL, text, out);
         }
-        let Some(number) = self.find_or_enrol(&hello.device, batch) else {
-            let text = format!("device {} is not known here", hello.device);
-            return refuse(conn, request, ErrorCode::UNKNOWN_DEVICE, text, out);
+        let number = match self.find_or_enrol(&hello.device, batch) {
+            Ok(number) => number,
+            Err(NoDevice::Unknown) => {
+                let text = format!("device {} is not known here", hello.device);
+                return refuse(conn, request, ErrorCode::UNKNOWN_DEVICE, text, out);
+            }
+            Err(NoDevice::NoRoom) => {
+                let text = "the disk of the gateway has no room for a new device";
+                let frame = Frame::error(ErrorCode::LATER, LATER_MS + spread_ms(conn), text);
+                out.push(AreaEffect::Frame { conn, needs: None, request, frame });
+                return out.push(AreaEffect::Close { conn, why: ErrorCode::LATER });
+            }
         };
         let Some(device) = self.devices.get_mut(&number) else { return };
 
