@@ -152,6 +152,17 @@ impl Index {
         Some(entry)
     }
 
+    /// Takes the first messages, up to so many.
+    pub(crate) fn take_first(&mut self, messages_max: usize) -> Vec<Entry> {
+        let keys: Vec<Key> = self.behind(None).take(messages_max).map(|(key, _)| key).collect();
+        keys.into_iter().filter_map(|key| self.remove(key)).collect()
+    }
+
+    /// Drops the indexes by MsgId and CorrelId: nobody will ask for them.
+    pub(crate) fn forget_matches(&mut self) {
+        (self.by_msg_id, self.by_correl_id) = (None, None);
+    }
+
     /// The first message behind `after` that fits and has not expired. Those found expired are put into `expired`
     /// and are to be removed.
     pub(crate) fn find(

@@ -21,6 +21,7 @@
 //!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
 //!   .moved(&store::Moved) -> bool
 //!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
+//!   .clear(now, &QName, &mut batch, &mut out)
 //! ```
 //!
 //! # Where things are
@@ -32,10 +33,12 @@
 //! | `resolve` | name resolution (mq-objects.md 5) |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
+//! | `clearing` | CLEAR, and the messages of deleted queues, in steps |
 //! | `held`, `moved` | messages off their queues; where compaction puts a message |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
 //! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
+mod clearing;
 mod clock;
 mod connection;
 mod context;

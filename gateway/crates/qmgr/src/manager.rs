@@ -7,6 +7,7 @@ use mq_wire::{Ccsid, ChannelName, CompCode, MsgId, QMgrName, QName, Reason};
 use mqsc::{Attribute, ObjectKind};
 use store::{Batch, Commit, Id, Position, Room, UnitId};
 
+use crate::clearing::Clearing;
 use crate::clock::definition_date_time;
 use crate::connection::Connection;
 use crate::hash::hash;
@@ -57,6 +58,11 @@ pub struct QueueManager {
     /// When the expiry sweep goes on, and with which queue.
     pub(crate) sweep_at: Option<Instant>,
     pub(crate) sweep_from: QName,
+    /// What was cleared and is still to be collected, and when.
+    pub(crate) clearing: Clearing,
+    pub(crate) clear_at: Option<Instant>,
+    /// The newest message of this start.
+    pub(crate) highest_id: Id,
     /// Messages in the store that belong to no queue.
     pub(crate) orphans: u64,
 }
@@ -77,7 +83,7 @@ impl QueueManager {
             Verb::Connect(connect) => self.connect(conn, &connect),
             _ if !self.connections.contains_key(&conn) => Err(Reason::HCONN_ERROR),
             Verb::Open(request) => self.open(now, conn, *request, batch),
-            Verb::Close { handle, options } => self.close(conn, handle, options, batch, out),
+            Verb::Close { handle, options } => self.close(now, (conn, handle), options, batch, out),
             Verb::Put(request) => self.put(now, conn, *request, batch, out),
             Verb::Put1(request) => self.put1(now, conn, *request, batch, out),
             Verb::Get(request) => match self.get(now, conn, call, &request, None, batch) {
@@ -100,7 +106,7 @@ impl QueueManager {
     pub fn closed(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.drop_waits(conn);
         self.back_out(now, conn, batch, out);
-        self.close_all(conn, batch, out);
+        self.close_all(now, conn, batch, out);
         self.connections.remove(&conn);
         self.finish(batch, out);
     }
@@ -108,10 +114,10 @@ impl QueueManager {
     /// When [`Self::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let wait = self.deadlines.first().map(|(deadline, ..)| *deadline);
-        [wait, self.sweep_at].into_iter().flatten().min()
+        [wait, self.sweep_at, self.clear_at].into_iter().flatten().min()
     }
 
-    /// Ends waits whose time is over, and goes on with the expiry sweep.
+    /// Ends waits whose time is over, and goes on with the expiry sweep and with what is being cleared.
     pub fn handle_timeout(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
         while let Some((_, number, turn)) =
             self.deadlines.first().copied().filter(|(at, ..)| *at <= now.instant)
@@ -120,6 +126,9 @@ impl QueueManager {
         }
         if self.sweep_at.is_some_and(|at| at <= now.instant) {
             self.sweep(now);
+        }
+        if self.clear_at.is_some_and(|at| at <= now.instant) {
+            self.clear_some(now, batch);
         }
         self.finish(batch, out);
     }
@@ -236,7 +245,7 @@ impl QueueManager {
     fn disconnect(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) -> Answer {
         self.drop_waits(conn);
         let answer = self.commit(now, conn, batch, out);
-        self.close_all(conn, batch, out);
+        self.close_all(now, conn, batch, out);
         self.connections.remove(&conn);
         answer
     }

@@ -106,6 +106,7 @@ impl QueueManager {
             body,
             file: None,
         });
+        self.highest_id = stored.id;
         let backouts = u16::try_from(got.backout_count).unwrap_or(u16::MAX);
         if persistent && backouts > 0 {
             let mut commit = Commit::default();

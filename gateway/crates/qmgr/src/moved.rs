@@ -18,7 +18,9 @@ impl QueueManager {
             }
         }
         // An id that is nowhere is of a message that is no more: nobody keeps its old place either.
-        let _ = self.held.set_place(moved.id, moved.to) || self.expired.set_place(moved.id, moved.to);
+        let _ = self.held.set_place(moved.id, moved.to)
+            || self.expired.set_place(moved.id, moved.to)
+            || self.clearing.set_place(moved);
         true
     }
 }

@@ -12,6 +12,7 @@
 //! | `q` `k` | the key of the hashes: two u64 |
 //! | `q` `n` | object numbers below this may have been given: u64 |
 //! | `q` `b` id (u64, big-endian) | backout count of a persistent message, if it was ever backed out: u16 |
+//! | `q` `c` object number (u64, big-endian) | the queue is being cleared up to this id: version (u8, 1), u64 |
 //! | `q` `x` object number (u64, big-endian) | messages of the queue that expired, ever: u64 |
 //!
 //! A definition is: version (u8, 1), kind (u8), number (u64), created and altered (u64 each, milliseconds since
@@ -122,6 +123,7 @@ pub(crate) mod key {
     pub(crate) const NUMBER: &[u8] = b"qn";
     const BACKOUTS: &[u8] = b"qb";
     const EXPIRED: &[u8] = b"qx";
+    const CLEARING: &[u8] = b"qc";
 
     pub(crate) fn backouts(id: store::Id) -> Vec<u8> {
         [BACKOUTS, &id.as_u64().to_be_bytes()].concat()
@@ -131,7 +133,11 @@ pub(crate) mod key {
         [EXPIRED, &number.to_be_bytes()].concat()
     }
 
-    /// The number behind the prefix of a key of one of the two kinds above.
+    pub(crate) fn clearing(number: u64) -> Vec<u8> {
+        [CLEARING, &number.to_be_bytes()].concat()
+    }
+
+    /// The number behind the prefix of a key of one of the kinds above.
     pub(crate) fn number_of(key: &[u8]) -> Option<u64> {
         Some(u64::from_be_bytes(key.get(2..)?.try_into().ok()?))
     }

@@ -6,13 +6,13 @@ use mq_wire::{
     Chars, CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, is_name_byte,
 };
 use mqsc::{Attribute, Keyword, Name, ObjectKind};
-use store::{Batch, Commit};
+use store::{Batch, Commit, Id};
 
 use crate::connection::{Handle, Route, Target, may_name};
 use crate::error::reason;
 use crate::manager::{Answer, QueueManager, done, written};
 use crate::object::{Definition, Dynamic};
-use crate::queue::{Object, bury};
+use crate::queue::Object;
 use crate::resolve::{How, Resolution};
 use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, Reply, Rights};
 
@@ -249,8 +249,8 @@ impl QueueManager {
 
     pub(crate) fn close(
         &mut self,
-        conn: ConnId,
-        number: i32,
+        now: Now,
+        (conn, number): (ConnId, i32),
         options: CloseOptions,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
@@ -268,12 +268,12 @@ impl QueueManager {
             self.check_delete(&handle, purge)?;
             if let Target::Queue(route) = &handle.target {
                 self.end_handle(conn, number, out);
-                self.delete_queue(route.used, batch, out);
+                self.delete_queue(now, route.used, batch, out);
                 needs = written(batch);
             }
         } else {
             self.end_handle(conn, number, out);
-            self.drop_made(&handle, batch, out);
+            self.drop_made(now, &handle, batch, out);
         }
         Ok(Answer::at(needs, done()))
     }
@@ -310,34 +310,34 @@ impl QueueManager {
     }
 
     /// A temporary dynamic queue goes with the handle that made it.
-    fn drop_made(&mut self, handle: &Handle, batch: &mut Batch, out: &mut Vec<Effect>) {
+    fn drop_made(&mut self, now: Now, handle: &Handle, batch: &mut Batch, out: &mut Vec<Effect>) {
         if let (true, Target::Queue(route)) = (handle.made, &handle.target) {
-            self.delete_queue(route.used, batch, out);
+            self.delete_queue(now, route.used, batch, out);
         }
     }
 
     /// Closes all that a connection has open.
-    pub(crate) fn close_all(&mut self, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
+    pub(crate) fn close_all(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         for (_, handle) in std::mem::take(&mut connection.handles) {
             self.end_use(&handle);
-            self.drop_made(&handle, batch, out);
+            self.drop_made(now, &handle, batch, out);
         }
     }
 
     /// Deletes a queue with all that can be had of it. What units of work hold of it dies with them.
-    pub(crate) fn delete_queue(&mut self, number: u64, batch: &mut Batch, out: &mut Vec<Effect>) {
+    pub(crate) fn delete_queue(&mut self, now: Now, number: u64, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.end_waits_on(number, Reason::Q_DELETED, out);
         let Some(object) = self.directory.remove(number) else { return };
         self.arrived.remove(&number);
         let mut commit = Commit::default();
-        if object.definition.dynamic != Dynamic::Temporary {
+        let durable = object.definition.dynamic != Dynamic::Temporary;
+        if durable {
             commit.remove(object.definition.key());
         }
         if let Some(local) = object.local {
-            for (_, entry) in local.index.behind(None) {
-                bury(entry, &mut commit);
-            }
+            let all = durable.then_some(Id::from_u64(u64::MAX));
+            self.discard(now, number, local.index, all, &mut commit);
             if local.expired > 0 {
                 commit.remove(crate::object::key::expired(number));
             }

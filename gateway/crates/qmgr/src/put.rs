@@ -215,6 +215,7 @@ impl QueueManager {
             file: None,
         });
         let (id, place) = (stored.id, stored.place);
+        self.highest_id = id;
         let entry =
             Entry { id, expiry_ms, tags, place, body_length, batch: 0, backouts: 0, priority, persistent };
         let object = self.directory.get_mut(route.used).ok_or(Reason::UNEXPECTED_ERROR)?;

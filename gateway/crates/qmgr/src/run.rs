@@ -16,7 +16,7 @@ impl QueueManager {
         let done = match command {
             Command::Define(define) => self.run_define(now, define, batch, out),
             Command::Alter(alter) => self.run_alter(now, alter, batch, out),
-            Command::Delete(delete) => self.run_delete(delete, batch, out),
+            Command::Delete(delete) => self.run_delete(now, delete, batch, out),
             Command::Display(display) => {
                 let channels = display.kinds.iter().any(ObjectKind::is_channel);
                 return Outcome::displayed(self.display(display), channels, display.pattern);
@@ -111,6 +111,7 @@ impl QueueManager {
 
     fn run_delete(
         &mut self,
+        now: Now,
         delete: &Delete,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
@@ -136,7 +137,7 @@ impl QueueManager {
         if !delete.purge && self.directory.local(number).is_some_and(|local| local.depth() > 0) {
             return Err(Refusal::NotEmpty { name });
         }
-        self.delete_queue(number, batch, out);
+        self.delete_queue(now, number, batch, out);
         Ok(())
     }
 

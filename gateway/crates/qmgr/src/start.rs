@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mq_wire::{QMgrName, QName};
 use mqsc::{Attributes, Name, ObjectKind};
-use store::{Batch, Commit, Position, Recovered, Room};
+use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
 
+use crate::clearing::{self, Clearing};
 use crate::defaults;
 use crate::error::{RecordError, StartError};
 use crate::held::Table;
@@ -67,13 +68,17 @@ impl QueueManager {
             room: Room::Enough,
             sweep_at: Some(now.instant),
             sweep_from: QName::BLANK,
+            clearing: Clearing::default(),
+            clear_at: None,
+            highest_id: Id::new(batch.start(), 0),
             orphans: 0,
             settings,
         };
         for definition in read.channels {
             manager.channels.insert(definition.name.channel(), definition);
         }
-        manager.take_messages(recovered, &read.backouts, &mut commit);
+        manager.take_messages(recovered, &read.backouts, &read.clearing, &mut commit);
+        manager.clear_at = (!manager.clearing.is_empty()).then_some(now.instant);
         let mut missing = if first { defaults::objects(&manager.settings) } else { Vec::new() };
         // The gateway cannot be without it.
         let gateway = defaults::gateway(&manager.settings);
@@ -89,13 +94,25 @@ impl QueueManager {
         Ok(manager)
     }
 
-    fn take_messages(&mut self, recovered: &Recovered, backouts: &BTreeMap<u64, u16>, commit: &mut Commit) {
+    fn take_messages(
+        &mut self,
+        recovered: &Recovered,
+        backouts: &BTreeMap<u64, u16>,
+        clearing: &BTreeMap<u64, Id>,
+        commit: &mut Commit,
+    ) {
         for message in recovered.messages.iter().filter(|message| message.owner.0 >> 63 == 0) {
             if !message.persistent {
                 commit.kill(message.id, message.place);
                 continue;
             }
-            let Some(object) = self.directory.get_mut(message.owner.0) else {
+            let backouts = backouts.get(&message.id.as_u64()).copied().unwrap_or_default();
+            let (number, entry) = (message.owner.0, recovered_entry(message, backouts));
+            if clearing.get(&number).is_some_and(|up_to| message.id <= *up_to) {
+                self.clearing.recover(number, message.priority, message.order, entry);
+                continue;
+            }
+            let Some(object) = self.directory.get_mut(number) else {
                 self.orphans += 1;
                 continue;
             };
@@ -104,21 +121,26 @@ impl QueueManager {
                 self.orphans += 1;
                 continue;
             };
-            local.index.insert(
-                key,
-                Entry {
-                    id: message.id,
-                    expiry_ms: message.expiry_ms,
-                    tags: message.tags,
-                    place: message.place,
-                    body_length: message.body_length,
-                    batch: 0,
-                    backouts: backouts.get(&message.id.as_u64()).copied().unwrap_or_default(),
-                    priority: message.priority,
-                    persistent: true,
-                },
-            );
+            local.index.insert(key, entry);
         }
+        // What was left did not survive the restart: it was not persistent.
+        for number in clearing.keys().filter(|number| !self.clearing.contains(**number)) {
+            commit.remove(key::clearing(*number));
+        }
+    }
+}
+
+fn recovered_entry(message: &RecoveredMessage, backouts: u16) -> Entry {
+    Entry {
+        id: message.id,
+        expiry_ms: message.expiry_ms,
+        tags: message.tags,
+        place: message.place,
+        body_length: message.body_length,
+        batch: 0,
+        backouts,
+        priority: message.priority,
+        persistent: true,
     }
 }
 
@@ -148,6 +170,8 @@ struct Read {
     highest_number: u64,
     /// By message id.
     backouts: BTreeMap<u64, u16>,
+    /// By object number: up to which message it was cleared.
+    clearing: BTreeMap<u64, Id>,
 }
 
 impl Read {
@@ -186,6 +210,11 @@ impl Read {
                     let count = <[u8; 2]>::try_from(&value[..]).map(u16::from_le_bytes);
                     let id = key::number_of(key).ok_or_else(|| damaged("its key has no id"))?;
                     read.backouts.insert(id, count.map_err(|_| damaged("a count belongs here"))?);
+                }
+                Some(b"qc") => {
+                    let queue = key::number_of(key).ok_or_else(|| damaged("its key has no number"))?;
+                    read.highest_number = read.highest_number.max(queue);
+                    read.clearing.insert(queue, clearing::decode(key, value)?);
                 }
                 Some(b"qx") => {
                     let queue = key::number_of(key).ok_or_else(|| damaged("its key has no number"))?;

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod browsing;
+mod clearing;
 mod commands;
 mod dynamic;
 mod harness;
