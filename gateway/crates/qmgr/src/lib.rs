@@ -21,7 +21,7 @@
 //!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
 //!   .moved(&store::Moved) -> bool
 //!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
-//!   .clear(now, &QName, &mut batch, &mut out)
+//!   .clear(now, &QName, &mut batch, &mut out)   .display(&mqsc display, Option<DisplayCursor>)
 //! ```
 //!
 //! # Where things are
@@ -36,7 +36,7 @@
 //! | `clearing` | CLEAR, and the messages of deleted queues, in steps |
 //! | `held`, `moved` | messages off their queues; where compaction puts a message |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
-//! | `define`, `run` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
+//! | `define`, `run`, `display` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
 mod clearing;
 mod clock;
@@ -44,6 +44,7 @@ mod connection;
 mod context;
 mod defaults;
 mod define;
+mod display;
 mod envelope;
 mod error;
 mod get;
@@ -73,6 +74,7 @@ mod waiting;
 mod tests;
 
 pub use clock::put_date_time;
+pub use display::DisplayCursor;
 pub use error::{RecordError, StartError};
 pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
 pub use manager::QueueManager;

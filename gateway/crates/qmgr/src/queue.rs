@@ -1,6 +1,7 @@
 //! The queues of all types by name and number, and what a local queue has beside its definition.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use mq_wire::QName;
 use mqsc::ObjectKind;
@@ -139,6 +140,12 @@ impl Directory {
 
     pub(crate) fn local_mut(&mut self, number: u64) -> Option<&mut Local> {
         self.objects.get_mut(&number)?.local.as_deref_mut()
+    }
+
+    /// Those from a name on, in the order of their names.
+    pub(crate) fn from(&self, start: Bound<QName>) -> impl Iterator<Item = &Object> {
+        let numbers = self.names.range((start, Bound::Unbounded)).map(|(_, number)| number);
+        numbers.filter_map(|number| self.objects.get(number))
     }
 
     /// All, in the order of their names.

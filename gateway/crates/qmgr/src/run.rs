@@ -1,12 +1,10 @@
 //! Commands of MQSC, done.
 
 use mq_wire::QName;
-use mqsc::{Alter, Command, Define, Delete, Display, DisplayedObject, Name, ObjectKind, Outcome, Refusal};
+use mqsc::{Alter, Command, Define, Delete, Name, ObjectKind, Outcome, Refusal};
 use store::{Batch, Commit};
 
 use crate::manager::QueueManager;
-use crate::object::Definition;
-use crate::queue::Local;
 use crate::verb::{Effect, Now};
 
 impl QueueManager {
@@ -19,7 +17,7 @@ impl QueueManager {
             Command::Delete(delete) => self.run_delete(now, delete, batch, out),
             Command::Display(display) => {
                 let channels = display.kinds.iter().any(ObjectKind::is_channel);
-                return Outcome::displayed(self.display(display), channels, display.pattern);
+                return Outcome::displayed(self.display_all(display), channels, display.pattern);
             }
             Command::End => Ok(()),
         };
@@ -139,34 +137,5 @@ impl QueueManager {
         }
         self.delete_queue(now, number, batch, out);
         Ok(())
-    }
-
-    /// The objects that a DISPLAY asks for, in the order of their names.
-    fn display(&self, display: &Display) -> Vec<DisplayedObject> {
-        let wanted = |definition: &Definition| {
-            let named =
-                definition.kind == ObjectKind::QueueManager || display.pattern.matches(definition.name);
-            display.kinds.contains(definition.kind) && named
-        };
-        let queues = self.directory.iter().map(|object| (&object.definition, object.local.as_deref()));
-        let channels = self.channels.values().map(|definition| (definition, None));
-        std::iter::once((&self.this, None))
-            .chain(queues)
-            .chain(channels)
-            .filter(|(definition, _)| wanted(definition))
-            .map(|(definition, local)| self.displayed(display, definition, local))
-            .collect()
-    }
-
-    fn displayed(
-        &self,
-        display: &Display,
-        definition: &Definition,
-        local: Option<&Local>,
-    ) -> DisplayedObject {
-        let kind = definition.kind;
-        let value = |attribute| Some((attribute, self.value(definition, local, attribute)?));
-        let attributes = display.show.attributes(kind).filter_map(value).collect();
-        DisplayedObject { kind, name: definition.name, attributes }
     }
 }

@@ -138,3 +138,37 @@ fn a_new_queue_manager_has_its_objects() {
         "{all:?}"
     );
 }
+
+#[test]
+fn a_display_of_many_objects_goes_in_steps() {
+    let mut qm = Qm::new();
+    let start = shown(&mut qm, "DISPLAY QUEUE(*)").len();
+    for number in 0..2_500 {
+        qm.script(&format!("DEFINE {}(Q.{number:04})", ["QLOCAL", "QREMOTE"][number % 2]));
+    }
+    let steps = |qm: &Qm, command: &str| {
+        let mqsc::Command::Display(display) = mqsc::read_command(command).unwrap() else {
+            panic!("{command}")
+        };
+        let (mut lengths, mut names, mut next) = (Vec::new(), Vec::new(), None);
+        loop {
+            let (objects, after) = qm.qm.display(&display, next);
+            lengths.push(objects.len());
+            names.extend(objects.iter().map(|object| object.name.to_string()));
+            match after {
+                Some(_) => next = after,
+                None => return (lengths, names),
+            }
+        }
+    };
+    let (lengths, names) = steps(&qm, "DISPLAY QUEUE(*)");
+    assert_eq!(lengths, [1_000, 1_000, 500 + start]);
+    assert!(names.is_sorted());
+    assert_eq!(names, shown(&mut qm, "DISPLAY QUEUE(*)"));
+    let (lengths, names) = steps(&qm, "DISPLAY QLOCAL(Q.*)");
+    assert_eq!(lengths, [500, 500, 250], "those of other kinds were looked at too");
+    assert_eq!((names.first().unwrap().as_str(), names.last().unwrap().as_str()), ("Q.0000", "Q.2498"));
+    assert_eq!(steps(&qm, "DISPLAY QUEUE(Q.1000)"), (vec![1], vec!["Q.1000".to_owned()]));
+    assert_eq!(steps(&qm, "DISPLAY QMGR"), (vec![1], vec!["QM1".to_owned()]));
+    assert_eq!(steps(&qm, "DISPLAY CHANNEL(DEV.*)").0, [2]);
+}
