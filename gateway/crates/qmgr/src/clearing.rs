@@ -146,7 +146,7 @@ impl QueueManager {
             self.discard(now, number, index, Some(up_to), &mut commit);
             batch.commit(commit);
         }
-        self.finish(batch, out);
+        self.finish(now, batch, out);
         Ok(())
     }
 

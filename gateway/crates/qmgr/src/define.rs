@@ -140,7 +140,6 @@ impl Object {
         for (key, entry) in index.behind(None) {
             local.index.insert(self.key(entry.priority, key.order), *entry);
         }
-        local.sweep = None;
         self.local = Some(local);
     }
 }

@@ -90,7 +90,8 @@ const SHORT: usize = 64;
 pub(crate) struct Index {
     classes: [BTreeMap<u64, Entry>; 10],
     count: usize,
-    expiring: usize,
+    /// Those that can expire, by when they do.
+    by_time: BTreeSet<(u64, Key)>,
     by_msg_id: Option<BTreeSet<(u64, Key)>>,
     by_correl_id: Option<BTreeSet<(u64, Key)>>,
     /// Entries looked at, ever: what a test counts instead of time.
@@ -102,9 +103,15 @@ impl Index {
         self.count
     }
 
-    /// How many of them can expire.
-    pub(crate) fn expiring(&self) -> usize {
-        self.expiring
+    /// When the first of them expires.
+    pub(crate) fn first_expiry(&self) -> Option<u64> {
+        self.by_time.first().map(|(expiry_ms, _)| *expiry_ms)
+    }
+
+    /// Those that have expired, the first ones first, up to so many.
+    pub(crate) fn expired(&self, wall_ms: u64, messages_max: usize) -> Vec<Key> {
+        let over = self.by_time.iter().take_while(|(expiry_ms, _)| *expiry_ms <= wall_ms);
+        over.take(messages_max).map(|(_, key)| *key).collect()
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
@@ -127,7 +134,9 @@ impl Index {
         let Some(class) = self.classes.get_mut(usize::from(key.class)) else { return };
         class.insert(key.order, entry);
         self.count += 1;
-        self.expiring += usize::from(entry.expiry_ms != 0);
+        if entry.expiry_ms != 0 {
+            self.by_time.insert((entry.expiry_ms, key));
+        }
         if let Some(index) = &mut self.by_msg_id {
             index.insert((entry.tags[0], key));
         }
@@ -139,7 +148,9 @@ impl Index {
     pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
         let entry = self.classes.get_mut(usize::from(key.class))?.remove(&key.order)?;
         self.count -= 1;
-        self.expiring -= usize::from(entry.expiry_ms != 0);
+        if entry.expiry_ms != 0 {
+            self.by_time.remove(&(entry.expiry_ms, key));
+        }
         if self.count == 0 {
             (self.by_msg_id, self.by_correl_id) = (None, None);
         }
@@ -318,6 +329,10 @@ mod tests {
         let mut expired = Vec::new();
         assert_eq!(index.find(Select::Any, None, 100, &mut expired), Some(key(9, 2)));
         assert_eq!(expired, [key(9, 1)]);
-        assert_eq!(index.expiring(), 2);
+        assert_eq!(index.first_expiry(), Some(100));
+        assert_eq!(index.expired(100, 9), [key(9, 1)]);
+        assert_eq!(index.expired(101, 1), [key(9, 1)]);
+        index.remove(key(9, 1));
+        assert_eq!((index.first_expiry(), index.expired(100, 9)), (Some(101), Vec::new()));
     }
 }

@@ -195,10 +195,7 @@ impl QueueManager {
                 backout_count: entry.backouts,
             });
         }
-        if !self.expired.is_empty() {
-            // Their deaths are written with the next batch: soon.
-            self.sweep_at = Some(now.instant);
-        }
+        self.sweep_soon(now);
         Ok(locked)
     }
 
@@ -207,7 +204,7 @@ impl QueueManager {
         let ids = ids.iter().copied().filter(|id| self.locks.remove(&(holder, *id))).collect();
         let held = self.held.take_all(ids);
         self.put_back(now, held, batch, out);
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// Gives all that a holder has locked back.
@@ -302,7 +299,7 @@ impl QueueManager {
         }
         batch.commit(lost);
         self.settle(now, Ended { id: Some(unit), puts, gets }, batch, out);
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// The unit shall never be: what was put never was, what was taken is locked as before. Writes the end of what

@@ -17,6 +17,7 @@ use crate::object::{Definition, key};
 use crate::queue::{Directory, Expired, Local, needs};
 use crate::resolve::Resolver;
 use crate::settings::Settings;
+use crate::sweep::Sweep;
 use crate::verb::{CallId, ConnId, Connect, Connected, Effect, Now, Reply, Verb};
 use crate::waiting::Turn;
 
@@ -55,9 +56,7 @@ pub struct QueueManager {
     pub(crate) quiescing: bool,
     /// Whether the store takes new messages.
     pub(crate) room: Room,
-    /// When the expiry sweep goes on, and with which queue.
-    pub(crate) sweep_at: Option<Instant>,
-    pub(crate) sweep_from: QName,
+    pub(crate) sweep: Sweep,
     /// What was cleared and is still to be collected, and when.
     pub(crate) clearing: Clearing,
     pub(crate) clear_at: Option<Instant>,
@@ -87,7 +86,7 @@ impl QueueManager {
             Verb::Put(request) => self.put(now, conn, *request, batch, out),
             Verb::Put1(request) => self.put1(now, conn, *request, batch, out),
             Verb::Get(request) => match self.get(now, conn, call, &request, None, batch) {
-                Ok(None) => return self.finish(batch, out),
+                Ok(None) => return self.finish(now, batch, out),
                 Ok(Some(answer)) => Ok(answer),
                 Err(reason) => Err(reason),
             },
@@ -99,7 +98,7 @@ impl QueueManager {
         };
         let answer = done.unwrap_or_else(|reason| Answer::now(failed(reason)));
         out.push(Effect::Answer { conn, call, needs: answer.needs, reply: answer.reply });
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// The socket of a connection is gone: its unit of work is backed out, its handles are closed, its waits end.
@@ -108,13 +107,13 @@ impl QueueManager {
         self.back_out(now, conn, batch, out);
         self.close_all(now, conn, batch, out);
         self.connections.remove(&conn);
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let wait = self.deadlines.first().map(|(deadline, ..)| *deadline);
-        [wait, self.sweep_at, self.clear_at].into_iter().flatten().min()
+        [wait, self.sweep.at, self.clear_at].into_iter().flatten().min()
     }
 
     /// Ends waits whose time is over, and goes on with the expiry sweep and with what is being cleared.
@@ -124,13 +123,13 @@ impl QueueManager {
         {
             self.end_wait(number, turn, Reason::NO_MSG_AVAILABLE, out);
         }
-        if self.sweep_at.is_some_and(|at| at <= now.instant) {
+        if self.sweep.at.is_some_and(|at| at <= now.instant) {
             self.sweep(now);
         }
         if self.clear_at.is_some_and(|at| at <= now.instant) {
             self.clear_some(now, batch);
         }
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// The queue manager is about to stop: gets that wait end with 2161, nothing is opened any more.
@@ -251,9 +250,10 @@ impl QueueManager {
     }
 
     /// What every event ends with: deaths of the expired are written, the owner hears of messages.
-    pub(crate) fn finish(&mut self, batch: &mut Batch, out: &mut Vec<Effect>) {
+    pub(crate) fn finish(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.clean(batch);
         self.expired.write(&mut self.directory, batch);
+        self.sweep_soon(now);
         self.tell_arrived(out);
     }
 

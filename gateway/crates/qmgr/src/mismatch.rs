@@ -43,12 +43,12 @@ impl QueueManager {
             self.store_again(now, (queue, key), &got, record, batch, out);
         }
         let answer = match self.get(now, conn, call, &request, Some(key), batch) {
-            Ok(None) => return self.finish(batch, out),
+            Ok(None) => return self.finish(now, batch, out),
             Ok(Some(answer)) => answer,
             Err(reason) => Answer::now(failed(reason)),
         };
         out.push(Effect::Answer { conn, call, needs: answer.needs, reply: answer.reply });
-        self.finish(batch, out);
+        self.finish(now, batch, out);
     }
 
     /// Gives a message of the unit of work back, as if it had not been got.

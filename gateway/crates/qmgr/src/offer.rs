@@ -62,8 +62,10 @@ impl QueueManager {
             self.expired.take(queue, local, &[key]);
             return None;
         }
-        if entry.expiry_ms != 0 && self.sweep_at.is_none() {
-            self.sweep_at = Some(now.instant + self.sweep_interval());
+        if entry.expiry_ms != 0 {
+            self.sweep.note(queue, local, entry.expiry_ms);
+            let interval = self.sweep_interval();
+            self.sweep.at.get_or_insert(now.instant + interval);
         }
         Some((queue, key))
     }

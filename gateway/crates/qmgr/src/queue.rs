@@ -62,8 +62,8 @@ pub(crate) struct Local {
     pub(crate) changed: Position,
     /// Messages that expired, ever.
     pub(crate) expired: u64,
-    /// Where the expiry sweep goes on.
-    pub(crate) sweep: Option<Key>,
+    /// When something on it expires first, as the expiry sweep knows it.
+    pub(crate) due: Option<u64>,
 }
 
 impl Local {
@@ -154,6 +154,9 @@ impl Directory {
     }
 }
 
+/// Deaths of the expired that are written with one event.
+const DEATHS_MAX: usize = 1_000;
+
 /// Messages that were found expired: off their queues, their deaths still to be written.
 #[derive(Debug, Default)]
 pub(crate) struct Expired(BTreeMap<Id, (u64, Entry)>);
@@ -167,7 +170,6 @@ impl Expired {
     pub(crate) fn take(&mut self, number: u64, local: &mut Local, keys: &[Key]) {
         for key in keys {
             if let Some(entry) = local.index.remove(*key) {
-                local.expired += 1;
                 self.0.insert(entry.id, (number, entry));
             }
         }
@@ -180,15 +182,18 @@ impl Expired {
         true
     }
 
-    /// Writes the deaths, and the counters with them.
+    /// Writes the deaths, up to a thousand, and the counters with them. The others come with the next batches: a message
+    /// that has expired once does so after a restart too.
     pub(crate) fn write(&mut self, directory: &mut Directory, batch: &mut Batch) {
         if self.0.is_empty() {
             return;
         }
         let (mut commit, mut counters) = (Commit::default(), BTreeMap::new());
-        for (number, entry) in std::mem::take(&mut self.0).into_values() {
+        for _ in 0..DEATHS_MAX {
+            let Some((_, (number, entry))) = self.0.pop_first() else { break };
             bury(&entry, &mut commit);
             if let Some(local) = directory.local_mut(number) {
+                local.expired += 1;
                 counters.insert(number, local.expired);
                 if entry.persistent {
                     local.changed = batch.position();

@@ -21,7 +21,7 @@ impl QueueManager {
             }
             Command::End => Ok(()),
         };
-        self.finish(batch, out);
+        self.finish(now, batch, out);
         done.map_or_else(Outcome::Failed, |()| Outcome::done(command))
     }
 

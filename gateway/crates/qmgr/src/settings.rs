@@ -40,9 +40,9 @@ impl Settings {
 /// Bounds of what is done in one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Messages looked at by one step of the expiry sweep.
+    /// Messages that go with one step of the expiry sweep.
     pub sweep_messages_max: usize,
-    /// Milliseconds between two steps of the expiry sweep.
+    /// Milliseconds after which the expiry sweep comes by again.
     pub sweep_interval_ms: u64,
     /// Connections at a time (2025).
     pub connections_max: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mq_wire::{QMgrName, QName};
+use mq_wire::QMgrName;
 use mqsc::{Attributes, Name, ObjectKind};
 use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
 
@@ -15,6 +15,7 @@ use crate::manager::QueueManager;
 use crate::object::{Definition, Dynamic, key};
 use crate::queue::{Directory, Expired, Object};
 use crate::settings::Settings;
+use crate::sweep::Sweep;
 use crate::verb::Now;
 
 impl QueueManager {
@@ -66,8 +67,7 @@ impl QueueManager {
             dirty: BTreeSet::new(),
             quiescing: false,
             room: Room::Enough,
-            sweep_at: Some(now.instant),
-            sweep_from: QName::BLANK,
+            sweep: Sweep::default(),
             clearing: Clearing::default(),
             clear_at: None,
             highest_id: Id::new(batch.start(), 0),
@@ -78,6 +78,7 @@ impl QueueManager {
             manager.channels.insert(definition.name.channel(), definition);
         }
         manager.take_messages(recovered, &read.backouts, &read.clearing, &mut commit);
+        manager.sweep.at = Some(now.instant);
         manager.clear_at = (!manager.clearing.is_empty()).then_some(now.instant);
         let mut missing = if first { defaults::objects(&manager.settings) } else { Vec::new() };
         // The gateway cannot be without it.
@@ -122,6 +123,9 @@ impl QueueManager {
                 continue;
             };
             local.index.insert(key, entry);
+            if entry.expiry_ms != 0 {
+                self.sweep.note(number, local, entry.expiry_ms);
+            }
         }
         // What was left did not survive the restart: it was not persistent.
         for number in clearing.keys().filter(|number| !self.clearing.contains(**number)) {

@@ -1,72 +1,99 @@
 //! Expiry: messages whose time is over go when somebody would get them, and by a sweep in bounded steps.
+//!
+//! The sweep comes by every second while something can expire, since expiry is by the wall clock, which may jump. It
+//! looks only at what has expired: each queue has its messages that can expire by time, and here the queues stand by
+//! the time of their first one.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use mq_wire::QName;
-
-use crate::index::Key;
 use crate::manager::QueueManager;
+use crate::queue::Local;
 use crate::verb::Now;
+
+/// When what expires.
+#[derive(Debug, Default)]
+pub(crate) struct Sweep {
+    /// When the sweep goes on; none if nothing can expire.
+    pub(crate) at: Option<Instant>,
+    /// Queues with messages that can expire, by when the first of them does, or did before it was taken: as
+    /// [`Local::due`].
+    due: BTreeSet<(u64, u64)>,
+    /// Queues and messages looked at, ever: what a test counts instead of time.
+    pub(crate) steps: u64,
+}
+
+impl Sweep {
+    /// A message of the queue expires then.
+    pub(crate) fn note(&mut self, number: u64, local: &mut Local, expiry_ms: u64) {
+        if local.due.is_some_and(|due| due <= expiry_ms) {
+            return;
+        }
+        if let Some(due) = local.due.replace(expiry_ms) {
+            self.due.remove(&(due, number));
+        }
+        self.due.insert((expiry_ms, number));
+    }
+
+    /// Notes what can expire on a queue, whatever was noted before.
+    pub(crate) fn renote(&mut self, number: u64, local: &mut Local) {
+        if let Some(due) = local.due.take() {
+            self.due.remove(&(due, number));
+        }
+        if let Some(first) = local.index.first_expiry() {
+            self.note(number, local, first);
+        }
+    }
+}
 
 impl QueueManager {
     pub(crate) fn sweep_interval(&self) -> Duration {
         Duration::from_millis(self.settings.limits.sweep_interval_ms)
     }
 
-    /// One step: so many messages as the limit says, going round all queues with messages that can expire. Ends with
-    /// a time for the next step, if there is still something that can expire.
+    /// One step: what has expired, up to so many messages as the limit says. Ends with a time for the next step, if
+    /// there is still something that can expire: at once, if it has already.
     pub(crate) fn sweep(&mut self, now: Now) {
         let mut left = self.settings.limits.sweep_messages_max;
-        let queues: Vec<(QName, u64)> = self
-            .directory
-            .iter()
-            .filter(|object| object.local.as_ref().is_some_and(|local| local.index.expiring() > 0))
-            .map(|object| (object.definition.queue_name(), object.number()))
-            .collect();
-        // Each queue once, the one where the last step stopped first.
-        let (before, from): (Vec<_>, Vec<_>) =
-            queues.into_iter().partition(|(name, _)| *name < self.sweep_from);
-        self.sweep_from = QName::BLANK;
-        for (name, number) in from.into_iter().chain(before) {
-            if left == 0 {
-                self.sweep_from = name;
+        while left > 0
+            && let Some((at, number)) = self.sweep.due.first().copied()
+        {
+            let local = self.directory.local_mut(number);
+            let real = local.as_ref().is_some_and(|local| local.index.first_expiry() == Some(at));
+            if real && at > now.wall_ms {
                 break;
             }
-            left -= self.sweep_some(now, number, left);
-            if self.directory.local(number).is_some_and(|local| local.sweep.is_some()) {
-                self.sweep_from = name;
-                break;
+            self.sweep.due.remove(&(at, number));
+            self.sweep.steps += 1;
+            left -= 1;
+            if let Some(local) = local {
+                let keys = local.index.expired(now.wall_ms, left);
+                left -= keys.len();
+                self.sweep.steps += keys.len() as u64;
+                self.expired.take(number, local, &keys);
+                local.due = None;
+                self.sweep.renote(number, local);
             }
         }
-        self.sweep_at = self.next_sweep(now.instant);
-    }
-
-    fn next_sweep(&self, from: Instant) -> Option<Instant> {
-        let mut locals = self.directory.iter().filter_map(|object| object.local.as_ref());
-        locals.any(|local| local.index.expiring() > 0).then(|| from + self.sweep_interval())
+        let first = self.sweep.due.first().map(|(at, _)| *at);
+        self.sweep.at = first.map(|at| match at <= now.wall_ms {
+            true => now.instant,
+            false => now.instant + self.sweep_interval(),
+        });
     }
 
     /// Sweeps a queue because it is full.
     pub(crate) fn sweep_queue(&mut self, now: Now, number: u64) {
-        if self.directory.local(number).is_some_and(|local| local.index.expiring() > 0) {
-            self.sweep_some(now, number, self.settings.limits.sweep_messages_max);
+        if let Some(local) = self.directory.local_mut(number) {
+            let keys = local.index.expired(now.wall_ms, self.settings.limits.sweep_messages_max);
+            self.expired.take(number, local, &keys);
         }
     }
 
-    /// Looks at up to `max` messages of a queue, from where the last look ended. Says at how many.
-    fn sweep_some(&mut self, now: Now, number: u64, max: usize) -> usize {
-        let Some(local) = self.directory.local_mut(number) else { return 0 };
-        let (mut looked, mut last, mut expired) = (0, None, Vec::new());
-        for (key, entry) in local.index.behind(local.sweep).take(max) {
-            looked += 1;
-            last = Some(key);
-            if entry.is_expired(now.wall_ms) {
-                expired.push(key);
-            }
+    /// The deaths of the expired are still to be written: soon.
+    pub(crate) fn sweep_soon(&mut self, now: Now) {
+        if !self.expired.is_empty() {
+            self.sweep.at = Some(now.instant);
         }
-        let more = |last: &Key| local.index.behind(Some(*last)).next().is_some();
-        local.sweep = last.filter(more);
-        self.expired.take(number, local, &expired);
-        looked
     }
 }

@@ -366,13 +366,80 @@ fn the_sweep_finds_the_expired_in_bounded_steps() {
         qm.put_md(conn, handle, Mqmd { expiry, ..Mqmd::default() }, PutOptions::empty(), "x");
     }
     qm.put_md(conn, other, Mqmd { expiry: 1, ..Mqmd::default() }, PutOptions::empty(), "x");
-    let mut depths = Vec::new();
-    for _ in 0..6 {
-        qm.pass(1_000);
-        depths.push((qm.depth("Q"), qm.depth("OTHER")));
+    let depths = |qm: &Qm| (qm.depth("Q"), qm.depth("OTHER"));
+    qm.pass(999);
+    assert_eq!(depths(&qm), (3_500, 1), "the sweep has not come by");
+    qm.now.wall_ms += 1;
+    qm.now.instant += std::time::Duration::from_millis(1);
+    let (mut left, mut steps) = (3_501, 0);
+    while qm.qm.poll_timeout().is_some_and(|at| at <= qm.now.instant) {
+        qm.turn(QueueManager::handle_timeout);
+        let (depth, other) = depths(&qm);
+        assert!(left - (depth + other) <= 1_000, "a step is bounded");
+        (left, steps) = (depth + other, steps + 1);
     }
-    // A thousand looked at each second, the other queue first, and each step goes on where the one before stopped.
-    assert_eq!(depths, [(3_000, 0), (2_500, 0), (2_000, 0), (1_750, 0), (1_750, 0), (1_750, 0)]);
+    assert_eq!((depths(&qm), steps), ((1_750, 0), 2), "and the next one comes at once");
+    assert_eq!(qm.store().recovered().messages.len(), 1_750);
+}
+
+/// What does not expire costs a sweep nothing, on whichever queue it is.
+#[test]
+fn a_sweep_looks_at_what_has_expired() {
+    let (mut qm, conn, handle) = with_queue("MAXDEPTH(100000)");
+    for queue in 0..100 {
+        qm.script(&format!("DEFINE QLOCAL(Q{queue})"));
+        let md = Mqmd { expiry: 100_000, ..Mqmd::default() };
+        qm.put1(conn, ("", &format!("Q{queue}")), PutOptions::empty(), md).unwrap();
+    }
+    for number in 0..5_000 {
+        let expiry = if number % 500 == 0 { 20 + number / 100 } else { [-1, 100_000][number as usize % 2] };
+        qm.put_md(conn, handle, Mqmd { expiry, ..Mqmd::default() }, PutOptions::empty(), "x");
+    }
+    let before = qm.qm.sweep.steps;
+    for _ in 0..10 {
+        qm.pass(1_000);
+    }
+    assert_eq!(qm.depth("Q"), 4_990);
+    let steps = qm.qm.sweep.steps - before;
+    assert!(steps <= 2 * 10, "{steps}");
+}
+
+/// Expiry is by the wall clock: whichever way it jumps, the sweep goes by it.
+#[test]
+fn the_sweep_follows_the_wall_clock() {
+    let (mut qm, conn, handle) = with_queue("");
+    for expiry in [100, 36_000] {
+        qm.put_md(conn, handle, Mqmd { expiry, ..Mqmd::default() }, PutOptions::empty(), "x");
+    }
+    qm.now.wall_ms -= 60_000;
+    qm.pass(30_000);
+    assert_eq!(qm.depth("Q"), 2);
+    qm.now.wall_ms += 3_600_000;
+    qm.pass(1_000);
+    assert_eq!(qm.depth("Q"), 1, "an hour at once");
+    qm.now.wall_ms += 3_600_000;
+    qm.pass(1_000);
+    assert_eq!((qm.depth("Q"), qm.qm.poll_timeout()), (0, None));
+}
+
+/// A get finds many that have expired: off the queue with it, dead in steps.
+#[test]
+fn deaths_are_written_in_steps() {
+    let (mut qm, conn, handle) = with_queue("MAXDEPTH(100000)");
+    for _ in 0..2_500 {
+        qm.put_md(conn, handle, Mqmd { expiry: 1, ..persistent() }, PutOptions::empty(), "x");
+    }
+    qm.put(conn, handle, "last");
+    qm.now.wall_ms += 100;
+    assert_eq!(qm.next(conn, handle).unwrap(), "last");
+    assert_eq!((qm.depth("Q"), qm.view("Q").expired), (0, 1_000));
+    qm.compact();
+    assert_eq!(qm.store().recovered().messages.len(), 1_500);
+    let mut qm = qm.restart();
+    assert_eq!((qm.depth("Q"), qm.view("Q").expired), (1_500, 1_000), "nobody was told of those");
+    qm.pass(0);
+    assert_eq!((qm.depth("Q"), qm.view("Q").expired), (0, 2_500));
+    assert!(qm.store().recovered().messages.is_empty());
 }
 
 #[test]
