@@ -141,7 +141,13 @@ pub struct MovedRecord {
 /// What a copy is of.
 #[derive(Debug, Clone)]
 pub(crate) enum MovedWhat {
-    Message(Id),
+    Message {
+        id: Id,
+        /// The unit under which it was written, decided or not.
+        unit: Option<UnitId>,
+        /// Somebody still keeps the old place.
+        kept: bool,
+    },
     Keyed(Vec<u8>),
     /// A change of a unit that is not decided, or the record that it is prepared.
     OfUnit(UnitId),
@@ -162,6 +168,8 @@ pub struct Batch {
     /// Where segments end that this batch leaves behind.
     pub(crate) left: Vec<Spot>,
     pub(crate) bytes: usize,
+    /// Bytes of bodies that are in files, which this keeps in memory beside.
+    pub(crate) file_bytes: usize,
     /// Fixed when the first record is added: until then the committer may still place a mark.
     layout: Option<Layout>,
     head: Arc<Head>,
@@ -186,6 +194,7 @@ impl Batch {
             groups: Vec::new(),
             left: Vec::new(),
             bytes: 0,
+            file_bytes: 0,
             layout: None,
             head,
         }
@@ -216,6 +225,9 @@ impl Batch {
         let place = self.place(record::message_length(&message), 1, record::MESSAGE_LINE);
         let stored = Stored { id, order, place };
         self.messages.push(self.ops.len() as u32);
+        if let Some(file) = &message.file {
+            self.file_bytes = self.file_bytes.saturating_add(file.name.length as usize);
+        }
         self.push(Op::Message(stored, message), place);
         stored
     }

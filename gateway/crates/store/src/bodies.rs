@@ -49,6 +49,19 @@ impl BodyFile {
         self.name.length
     }
 
+    /// Whether somebody else holds it.
+    pub(crate) fn is_held(&self) -> bool {
+        Arc::strong_count(&self.guard) > 1
+    }
+
+    /// Removes it: the last record that named it is dead for good.
+    pub(crate) fn remove(&self) {
+        let (files, path) = (self.guard.files.as_ref(), path_of(self.name.number));
+        if let Err(error) = files.remove(&path) {
+            tracing::warn!(%error, path = files.show(&path), "the file of a body that nobody needs stays");
+        }
+    }
+
     /// Reads and verifies it.
     pub(crate) fn read(&self) -> Result<Vec<u8>, StoreError> {
         let BodyName { number, length, checksum } = self.name;

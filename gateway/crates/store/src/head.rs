@@ -53,6 +53,16 @@ impl Head {
         state.layout.take_mark()
     }
 
+    /// Leaves the segment for the next one, whose first block is for a mark; gives where the old one ends. Not while a
+    /// batch is laid out, or a checkpoint is on its way that counts on the place.
+    pub(crate) fn leave_segment(&self) -> Option<Spot> {
+        let mut state = self.lock();
+        if state.taken || state.promised > 0 {
+            return None;
+        }
+        Some(state.layout.leave_segment())
+    }
+
     /// Where the next group begins, for a checkpoint: until [`Head::captured`] no mark moves it.
     pub(crate) fn promise(&self) -> Spot {
         let mut state = self.lock();

@@ -1,36 +1,45 @@
 //! The store on disk: the core's half of the journal.
 //!
 //! In its turn the core lays out batches, keeps the ledger of what lives, and takes checkpoints; the committer's thread
-//! makes them durable. The rules and their reasons are in STORE.md, the bytes in `FORMAT.md`. Left to later work:
-//! compaction, eviction, body files, reserve segments, and recovery inside a running process.
+//! makes them durable. The rules and their reasons are in STORE.md, the bytes in `FORMAT.md`. Which segment is compacted,
+//! and when, is in `upkeep`.
 
 mod chain;
 mod checkpoints;
 mod committer;
+mod compaction;
 #[cfg(test)]
 mod crash;
 mod reader;
 mod recover;
 mod replay;
 mod shared;
+mod snapshot;
+mod space;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod writer;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use committer::Committer;
-use reader::{Missing, Recent, Segments};
+use compaction::Compactor;
+use reader::{Missing, Recent, Segments, Stored};
 use shared::{Job, Shared, Submitted, Taken, Work};
+use space::Space;
+use upkeep::Upkeep;
+
+pub use snapshot::SnapshotTicket;
 
 use crate::batch::Batch;
 use crate::files::real::RealFiles;
 use crate::files::{Files, Lock, failed, still_ours};
-use crate::format::record::change_places;
+use crate::format::record::{self, change_places};
 use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
 use crate::layout::{Layout, Spot};
@@ -48,10 +57,6 @@ const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 const CACHE_BYTES: usize = 8 << 20;
 /// A mark follows after this time without work (STORE.md 2).
 const MARK_AFTER: Duration = Duration::from_millis(100);
-/// A checkpoint is due after this many bytes, or this long after the first record that none covers (STORE.md 4).
-const CHECKPOINT_BYTES: u64 = 64 << 20;
-const CHECKPOINT_AFTER_MS: u64 = 60_000;
-
 /// How a journal is opened.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
@@ -86,6 +91,7 @@ pub struct Journal {
     shared: Arc<Shared>,
     segments: Arc<Segments>,
     worker: Option<Worker>,
+    upkeep: Upkeep,
     index: Option<KeyedIndex>,
     ledger: Ledger,
     start: u32,
@@ -97,15 +103,22 @@ pub struct Journal {
     /// The newest batches, oldest first, and their bytes.
     recent: VecDeque<Arc<Batch>>,
     recent_bytes: usize,
-    cache_bytes: usize,
+    /// Where messages lay that batches have moved which are not on disk yet: they are read there until then.
+    moving: VecDeque<(Position, HashMap<Id, Place>)>,
     checkpoints: u64,
+    recoveries: u64,
+    index_rebuilds: u64,
     /// A checkpoint that the committer has not done yet.
     checkpoint_in_work: bool,
     /// The position of the newest checkpoint, and since when something lies behind it.
     covered: Spot,
     uncovered_since_ms: Option<u64>,
-    segment_bytes: u64,
+    /// Who waits for a copy of the store.
+    snapshots: VecDeque<snapshot::Request>,
+    /// The file that says so is still there.
+    restored: bool,
     body_files: BodyFiles,
+    options: OpenOptions,
     files: Arc<dyn Files>,
     lock: Arc<dyn Lock>,
 }
@@ -118,56 +131,85 @@ enum Worker {
     Inline(Box<Committer>),
 }
 
+/// Whether the committer and the compactor have threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    Own,
+    #[cfg(test)]
+    Inline,
+}
+
 impl Journal {
     /// Opens a data directory, or makes one. When this returns, the start is durable.
     pub fn open(options: OpenOptions) -> Result<(Self, Recovered), StoreError> {
         let files = Arc::new(RealFiles::new(&options.directory));
-        let (mut journal, committer, recovered) = Self::open_with(files, &options)?;
-        let shared = Arc::clone(&journal.shared);
-        let thread = std::thread::Builder::new().name("store-committer".to_owned());
-        let thread = thread.spawn(move || run(&shared, committer)).map_err(|error| StoreError::Io {
-            action: "start",
-            path: "the committer's thread".to_owned(),
-            error: error.to_string(),
-        })?;
-        journal.worker = Some(Worker::Thread(thread));
-        Ok((journal, recovered))
+        Self::open_on(files, options, Threads::Own)
     }
 
-    fn open_with(
+    fn open_on(
         files: Arc<dyn Files>,
-        options: &OpenOptions,
-    ) -> Result<(Self, Committer, Recovered), StoreError> {
+        mut options: OpenOptions,
+        threads: Threads,
+    ) -> Result<(Self, Recovered), StoreError> {
+        options.segment_bytes = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, u64::from(u32::MAX / 2));
         files.make_directory("").map_err(failed(files.as_ref(), "create", ""))?;
         let lock = files.lock(LOCK).map_err(failed(files.as_ref(), "lock", LOCK))?;
         let lock = lock.ok_or_else(|| StoreError::InUse { directory: files.show("") })?;
-        let lock: Arc<dyn Lock> = Arc::from(lock);
-        recover::prepare_directory(files.as_ref(), lock.as_ref())?;
+        Self::begin_start(files, Arc::from(lock), options, threads, None)
+    }
+
+    /// A start on a directory that we have; with a `cut` in a process that has served.
+    fn begin_start(
+        files: Arc<dyn Files>,
+        lock: Arc<dyn Lock>,
+        options: OpenOptions,
+        threads: Threads,
+        cut: Option<Spot>,
+    ) -> Result<(Self, Recovered), StoreError> {
+        let segment_bytes = options.segment_bytes;
+        recover::make_directories(files.as_ref())?;
+        let mut space = Space::open(&files, segment_bytes)?;
+        let version = recover::prepare_directory(files.as_ref(), lock.as_ref(), &mut space)?;
         let copy = if options.index { IndexCopy::open(&options.directory) } else { IndexCopy::default() };
         let nonce = getrandom::u64().map_err(|error| StoreError::Io {
             action: "get random bits for",
             path: files.show(""),
             error: error.to_string(),
         })?;
-        let segment_bytes = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, u64::from(u32::MAX / 2));
+        let begin = recover::Begin { segment_bytes, nonce, version, cut };
         let recover::Opened { writer, segments, ledger, recovered, key_places, index_valid } =
-            recover::recover(&files, lock.as_ref(), segment_bytes, nonce, &copy)?;
+            recover::recover(&files, lock.as_ref(), space, &begin, &copy)?;
         let (start, written) = (writer.start, writer.written);
         let identity = Identity { start, spot: written, checksum: writer.last };
         let layout = Layout::new(segment_bytes, written, writer.records(), writer.lines_length());
         let shared = Shared::new(Arc::new(Head::new(layout)), Arc::clone(&options.watch), start);
         let shared = Arc::new(shared);
-        shared.set_figures(&writer);
+        shared.set_figures(&writer, std::iter::empty());
+        let index_rebuilds = u64::from(options.index && !index_valid && start > 1);
         let index = if options.index {
             Some(IndexWriter::start(copy, index_valid, &recovered.keyed, &key_places, identity)?)
         } else {
             None
         };
+        let keyed_index = index.as_ref().map(|index| index.index().clone());
+        let committer = Committer::new(
+            (Arc::clone(&files), Arc::clone(&lock)),
+            Arc::clone(&segments),
+            Arc::clone(&shared),
+            writer,
+            index,
+        );
+        let (worker, compactor) = match threads {
+            Threads::Own => (start_thread(&shared, committer)?, Compactor::start(Arc::clone(&shared))?),
+            #[cfg(test)]
+            Threads::Inline => (Worker::Inline(Box::new(committer)), Compactor::Inline(None)),
+        };
         let journal = Self {
-            shared: Arc::clone(&shared),
-            segments: Arc::clone(&segments),
-            worker: None,
-            index: index.as_ref().map(|index| index.index().clone()),
+            shared,
+            segments,
+            worker: Some(worker),
+            upkeep: Upkeep::new(compactor),
+            index: keyed_index,
             ledger,
             start,
             nonce,
@@ -176,17 +218,21 @@ impl Journal {
             next_unit: 1,
             recent: VecDeque::new(),
             recent_bytes: 0,
-            cache_bytes: options.cache_bytes,
+            moving: VecDeque::new(),
             checkpoints: 1,
+            recoveries: 0,
+            index_rebuilds,
             checkpoint_in_work: false,
             covered: written,
             uncovered_since_ms: None,
-            segment_bytes,
+            snapshots: VecDeque::new(),
+            restored: recovered.restored,
             body_files: BodyFiles::new(Arc::clone(&files), start),
-            files: Arc::clone(&files),
-            lock: Arc::clone(&lock),
+            options,
+            files,
+            lock,
         };
-        Ok((journal, Committer::new((files, lock), segments, shared, writer, index), recovered))
+        Ok((journal, recovered))
     }
 
     /// Reads keyed state outside of the core; none if the store was opened without an index.
@@ -201,16 +247,19 @@ impl Journal {
         for (op, place) in batch.ops.iter().zip(&batch.places) {
             let place = *place;
             match op {
-                Op::Message(_, message) => ledger.message(message.unit, place),
+                Op::Message(_, message) => {
+                    let bytes = record::message_length(message);
+                    ledger.message(message.unit, place, bytes, message.file.as_ref());
+                }
                 Op::Keyed(unit, change) => ledger.keyed(*unit, change.clone(), place, &mut real),
                 Op::Commit(commit) => {
-                    let kills = commit.kills.iter().map(|kill| kill.place);
+                    let kills = commit.kills.iter().copied();
                     let changes = commit.changes.iter().cloned().zip(change_places(commit, place));
                     ledger.commit(commit.unit, place, kills, changes, &mut real);
                 }
                 Op::BackOut(unit, written) => ledger.back_out(*unit, Some(place), written),
                 Op::Prepare(prepare) => ledger.prepare(prepare.unit, place),
-                Op::Moved(_) => {}
+                Op::Moved(copies) => ledger.moved(place, copies, record::moved_places(copies, place)),
             }
         }
         for left in &batch.left {
@@ -225,10 +274,13 @@ impl Journal {
     /// Forgets the oldest batches in memory, but never one that is not on disk.
     fn trim_recent(&mut self) {
         let durable = self.shared.durable_position();
-        while self.recent_bytes > self.cache_bytes
+        while self.recent_bytes > self.options.cache_bytes
             && let Some(oldest) = self.recent.pop_front_if(|batch| batch.position <= durable)
         {
             self.recent_bytes -= memory_of(&oldest);
+        }
+        while self.moving.front().is_some_and(|moving| moving.0 <= durable) {
+            self.moving.pop_front();
         }
     }
 
@@ -240,9 +292,15 @@ impl Journal {
         self.checkpoint_in_work = true;
         let counters = (self.next_id, self.next_unit);
         let start = (self.start, self.nonce);
+        let mut snapshot = self.snapshots.pop_front();
+        if let Some(request) = &mut snapshot {
+            request.bodies = self.ledger.body_files();
+        }
         Taken {
             checkpoint: recover::take_checkpoint(&self.ledger, start, position, counters),
             droppable: self.ledger.wholly_dead(position.segment),
+            dead_bodies: self.ledger.take_dead_bodies(),
+            snapshot,
         }
     }
 
@@ -250,26 +308,18 @@ impl Journal {
     fn settle_checkpoint(&mut self) {
         let Some(outcome) = self.shared.take_checkpointed() else { return };
         self.checkpoint_in_work = false;
-        if let Some(Taken { checkpoint, droppable }) = outcome {
+        if let Some(Taken { checkpoint, droppable, .. }) = outcome {
             self.checkpoints += 1;
             self.covered = checkpoint.position;
             self.ledger.forget(&droppable);
+            // The caller's first batch is behind us, with the new identity in it.
+            if self.restored && self.shared.durable_position().batch > 0 {
+                self.restored = false;
+                if let Err(error) = self.files.remove(recover::RESTORED) {
+                    tracing::warn!(%error, "the file that tells of the restore stays: the next start will be another first one");
+                }
+            }
         }
-    }
-
-    fn uncovered_bytes(&self) -> u64 {
-        let Spot { segment, offset } = self.shared.head.spot();
-        let segments = u64::from(segment.saturating_sub(self.covered.segment));
-        (segments * self.segment_bytes + u64::from(offset)).saturating_sub(u64::from(self.covered.offset))
-    }
-
-    fn is_checkpoint_due(&mut self, monotonic_ms: u64) -> bool {
-        let bytes = self.uncovered_bytes();
-        if bytes == 0 {
-            return false;
-        }
-        let since = *self.uncovered_since_ms.get_or_insert(monotonic_ms);
-        bytes >= CHECKPOINT_BYTES || monotonic_ms.saturating_sub(since) >= CHECKPOINT_AFTER_MS
     }
 
     /// Ends the committer, having done what was handed over.
@@ -297,6 +347,10 @@ impl Store for Journal {
     }
 
     fn submit(&mut self, mut batch: Batch) -> Position {
+        if batch.position.start != self.start {
+            // Begun before a recovery: nothing of it was told to anybody.
+            return Position { start: self.start, batch: self.batch };
+        }
         self.next_unit = batch.next_unit;
         if batch.is_empty() {
             return Position { start: self.start, batch: self.batch };
@@ -304,30 +358,38 @@ impl Store for Journal {
         batch.seal();
         self.batch = batch.position.batch;
         self.next_id = batch.next_id;
+        self.upkeep.touched();
         let changes = self.enter(&batch);
         let position = batch.position;
         let batch = Arc::new(batch);
         self.recent_bytes += memory_of(&batch);
         self.recent.push_back(Arc::clone(&batch));
-        self.shared.push(Job::Batch(Submitted { batch, changes }));
+        self.shared.push(Job::Batch(Submitted { batch, changes, since: Instant::now() }));
         self.trim_recent();
         position
     }
 
     fn body(&self, id: Id, place: Place) -> BodyRef {
+        let place = self.ledger.resolve(id, place);
+        let file = self.ledger.body_at(place);
         if id.start() == self.start {
             let index = self.recent.partition_point(|batch| batch.next_id <= id.counter());
-            if let Some(batch) = self.recent.get(index).filter(|batch| batch.find(id).is_some()) {
-                let batch = Arc::clone(batch);
+            if let Some(batch) = self.recent.get(index)
+                && let Some((stored, _)) = batch.find(id)
+            {
+                let (batch, place) = (Arc::clone(batch), stored.place);
                 return match self.segments.slot(place.segment) {
-                    Some(slot) => BodyRef::new(id, place, Arc::new(Recent::new(&batch, slot))),
-                    // The message is dead, and so was all of its segment: it is nowhere else.
+                    Some(slot) => BodyRef::new(id, place, Arc::new(Recent::new(&batch, slot, file))),
+                    // The message is dead or was moved, and all of its segment was dead: it is nowhere else.
                     None => BodyRef::new(id, place, batch),
                 };
             }
         }
-        match self.segments.get(place.segment) {
-            Some(segment) => BodyRef::new(id, place, segment),
+        // While the copy is not on disk, the message can be read where it was.
+        let moving = self.moving.iter().rev().find_map(|(_, from)| from.get(&id).copied());
+        let place = moving.unwrap_or(place);
+        match self.segments.slot(place.segment) {
+            Some(segment) => BodyRef::new(id, place, Arc::new(Stored { segment, file })),
             None => BodyRef::new(id, place, Arc::new(Missing)),
         }
     }
@@ -348,40 +410,88 @@ impl Store for Journal {
         }
         self.trim_recent();
         self.settle_checkpoint();
+        self.keep_up(monotonic_ms);
         if !self.checkpoint_in_work && self.is_checkpoint_due(monotonic_ms) {
             let taken = self.take_checkpoint();
             self.shared.push(Job::Checkpoint(taken));
         }
     }
 
-    fn compact(&mut self, _batch: &mut Batch, _moved: &mut dyn FnMut(&Moved) -> bool) {}
+    fn compact(&mut self, batch: &mut Batch, moved: &mut dyn FnMut(&Moved) -> bool) {
+        if batch.position.start == self.start {
+            self.move_some(batch, moved);
+        }
+    }
 
     fn room(&self) -> Room {
-        Room::Enough
+        self.shared.room()
     }
 
     fn body_files(&self) -> BodyFiles {
         self.body_files.clone()
     }
 
+    fn snapshot(&mut self) -> SnapshotTicket {
+        let (request, ticket) = snapshot::pair();
+        self.snapshots.push_back(request);
+        ticket
+    }
+
     fn recover(&mut self) -> Result<Recovered, StoreError> {
-        Err(StoreError::Stopped)
+        self.stop();
+        if let Some(StoreError::Replaced { directory }) = self.shared.failure() {
+            return Err(StoreError::Replaced { directory });
+        }
+        let threads = match self.worker {
+            #[cfg(test)]
+            Some(Worker::Inline(_)) => Threads::Inline,
+            _ => Threads::Own,
+        };
+        // The files of the index must be let go before they are opened again.
+        self.worker = None;
+        let cut = self.shared.synced();
+        let (files, lock) = (Arc::clone(&self.files), Arc::clone(&self.lock));
+        let (mut next, recovered) = Self::begin_start(files, lock, self.options.clone(), threads, cut)?;
+        next.recoveries = self.recoveries + 1;
+        next.index_rebuilds += self.index_rebuilds;
+        next.checkpoints += self.checkpoints;
+        *self = next;
+        Ok(recovered)
     }
 
     fn stat(&self) -> Stat {
         let figures = self.shared.figures();
-        let (segments, disk_bytes) = self.segments.sizes();
+        let written = figures.written;
+        let (segments, segment_bytes) = self.segments.sizes();
+        let (body_files, body_bytes) = self.ledger.bodies();
+        let moved = written.by_kind.last().copied().unwrap_or_default();
         Stat {
             messages: self.ledger.messages(),
+            keys: self.ledger.keys() as u64,
             live_bytes: self.ledger.live_bytes(),
             segments,
-            disk_bytes,
-            groups: figures.groups,
-            syncs: figures.syncs,
-            records: figures.records,
+            disk_bytes: segment_bytes + figures.kept_bytes + body_bytes,
+            body_files,
+            body_bytes,
+            groups: written.groups,
+            syncs: written.syncs,
+            records: written.records,
+            bytes_by_kind: written.by_kind,
+            written_bytes: written.bytes,
+            moved_bytes: moved,
+            compacted: self.upkeep.compacted,
+            recycled: figures.recycled,
+            group_bytes: written.group_bytes,
+            sync_us: written.sync_us,
+            wait_us: figures.wait_us,
             checkpoints: self.checkpoints,
+            recoveries: self.recoveries,
+            index_rebuilds: self.index_rebuilds,
+            memory_bytes: self.ledger.memory() + self.recent_bytes as u64,
+            room: self.room(),
+            damaged: self.upkeep.damaged.clone(),
             start: self.start,
-            ..Stat::default()
+            by_segment: self.ledger.segments().map(|(number, segment)| segment.stat(number)).collect(),
         }
     }
 
@@ -409,9 +519,7 @@ impl Drop for Journal {
 impl Journal {
     /// Opens on other files, with the committer's turns left to the caller.
     fn open_inline(files: Arc<dyn Files>, options: &OpenOptions) -> Result<(Self, Recovered), StoreError> {
-        let (mut journal, committer, recovered) = Self::open_with(files, options)?;
-        journal.worker = Some(Worker::Inline(Box::new(committer)));
-        Ok((journal, recovered))
+        Self::open_on(files, options.clone(), Threads::Inline)
     }
 
     /// One turn of the committer, if it has no thread.
@@ -424,6 +532,22 @@ impl Journal {
         self.inline(|committer, _| committer.idle());
     }
 
+    /// The committer looks whether there is room again, whenever it has last looked.
+    fn look_for_room_inline(&mut self) {
+        self.inline(|committer, _| {
+            committer.look_for_room_now();
+            Ok(())
+        });
+    }
+
+    /// Nothing is kept for bad times any more.
+    fn use_up_reserve_inline(&mut self) {
+        self.inline(|committer, _| {
+            committer.writer.space.use_up();
+            Ok(())
+        });
+    }
+
     fn inline(&mut self, work: impl FnOnce(&mut Committer, &Shared) -> Result<(), StoreError>) {
         if let Some(Worker::Inline(committer)) = &mut self.worker
             && self.shared.failure().is_none()
@@ -432,6 +556,17 @@ impl Journal {
             self.shared.fail(error);
         }
     }
+}
+
+fn start_thread(shared: &Arc<Shared>, committer: Committer) -> Result<Worker, StoreError> {
+    let shared = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("store-committer".to_owned());
+    let thread = thread.spawn(move || run(&shared, committer)).map_err(|error| StoreError::Io {
+        action: "start",
+        path: "the committer's thread".to_owned(),
+        error: error.to_string(),
+    })?;
+    Ok(Worker::Thread(thread))
 }
 
 /// The committer's thread.
@@ -461,7 +596,12 @@ impl Drop for TellOfPanic<'_> {
     }
 }
 
+/// The ticket of a store that cannot be copied.
+pub(crate) fn no_snapshot() -> SnapshotTicket {
+    snapshot::pair().1
+}
+
 /// What a batch in memory costs, roughly.
 fn memory_of(batch: &Batch) -> usize {
-    batch.bytes + batch.ops.len() * (size_of::<Op>() + size_of::<Place>())
+    batch.bytes + batch.file_bytes + batch.ops.len() * (size_of::<Op>() + size_of::<Place>())
 }

@@ -83,6 +83,22 @@ impl Layout {
         (place, opened)
     }
 
+    /// Goes on in the next segment, behind a mark that takes its first block. Gives where the old one ends. No group
+    /// may be open.
+    pub(crate) fn leave_segment(&mut self) -> Spot {
+        let left = self.end_of_group();
+        *self = Self {
+            segment: self.segment + 1,
+            at: BLOCK,
+            open: false,
+            record: 0,
+            lines: 0,
+            mark_free: false,
+            ..*self
+        };
+        left
+    }
+
     /// Ends the group: the next one begins at the next boundary.
     pub(crate) fn close(&mut self) {
         if self.open {

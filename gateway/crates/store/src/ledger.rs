@@ -1,34 +1,40 @@
-//! What lives: a dead bit for each record of each segment, the record that holds each key, and the units that are
-//! not decided yet. The core's half of the journal, and what a checkpoint is taken from.
+//! What lives: a dead bit for each record of each segment, the record that holds each key, the units that are not
+//! decided yet, and who uses which file of a body. The core's half of the journal, and what a checkpoint is taken from.
 
-use std::collections::{BTreeMap, HashMap};
+mod bodies;
+mod keys;
+mod segment;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
 
+use crate::batch::{MovedRecord, MovedWhat};
+use crate::bodies::BodyFile;
 use crate::format::checkpoint::SegmentEntry;
-use crate::{KeyedChange, Kill, Place, UnitId};
+use crate::format::record::{Parsed, ParsedCopy};
+use crate::{Id, KeyedChange, Kill, Place, UnitId};
+
+use bodies::Bodies;
+use keys::Keys;
+pub(crate) use segment::Segment;
 
 /// What lives in the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     segments: BTreeMap<u32, Segment>,
-    keys: HashMap<Box<[u8]>, Place>,
+    keys: Keys,
     units: HashMap<UnitId, Unit>,
     messages: u64,
-}
-
-#[derive(Debug, Default)]
-struct Segment {
-    end: u32,
-    records: u32,
-    dead: Vec<u8>,
-    live: u32,
+    /// Messages that were moved while somebody kept their old place: where they lie now.
+    moved: HashMap<Id, Place>,
+    bodies: Bodies,
 }
 
 /// What was written under a unit.
 #[derive(Debug, Default)]
 struct Unit {
-    messages: Vec<Place>,
+    messages: BTreeSet<Place>,
     keyed: Vec<(KeyedChange, Place)>,
     prepared: Option<Place>,
 }
@@ -41,35 +47,54 @@ pub(crate) struct RealChange {
 }
 
 impl Ledger {
-    /// A record was written; it lives.
-    fn add(&mut self, place: Place) {
-        let segment = self.segments.entry(place.segment).or_default();
-        segment.grow(place.record + 1);
-        segment.live += 1;
+    fn segment(&mut self, number: u32) -> &mut Segment {
+        self.segments.entry(number).or_default()
     }
 
-    /// A record dies. Whether it lived.
+    /// A record that is no message was written; it lives.
+    fn add(&mut self, place: Place) {
+        self.segment(place.segment).add(place.record);
+    }
+
+    /// A record that is no message dies. Whether it lived.
     fn kill(&mut self, place: Place) -> bool {
         self.segments.get_mut(&place.segment).is_some_and(|segment| segment.kill(place.record))
     }
 
     /// A record was written whose effect is in the ledger itself: nothing needs it after the next checkpoint.
-    fn pass(&mut self, place: Place) {
+    pub(crate) fn pass(&mut self, place: Place) {
         self.add(place);
         self.kill(place);
     }
 
-    pub(crate) fn message(&mut self, unit: Option<UnitId>, place: Place) {
-        self.add(place);
+    /// A message of `bytes` was written.
+    pub(crate) fn message(
+        &mut self,
+        unit: Option<UnitId>,
+        place: Place,
+        bytes: u64,
+        file: Option<&BodyFile>,
+    ) {
+        self.segment(place.segment).add_message(place.record, bytes);
         self.messages += 1;
+        if let Some(file) = file {
+            self.bodies.used(place, file);
+        }
         if let Some(unit) = unit {
-            self.units.entry(unit).or_default().messages.push(place);
+            self.units.entry(unit).or_default().messages.insert(place);
         }
     }
 
-    pub(crate) fn kill_message(&mut self, place: Place) {
-        if self.kill(place) {
+    /// A message dies, which lies there or did before it was moved.
+    pub(crate) fn kill_message(&mut self, id: Id, place: Place) {
+        let place = self.moved.remove(&id).unwrap_or(place);
+        self.kill_message_at(place);
+    }
+
+    fn kill_message_at(&mut self, place: Place) {
+        if self.segments.get_mut(&place.segment).is_some_and(|segment| segment.kill_message(place.record)) {
             self.messages -= 1;
+            self.bodies.released(place);
         }
     }
 
@@ -93,7 +118,7 @@ impl Ledger {
         &mut self,
         unit: Option<UnitId>,
         place: Place,
-        kills: impl IntoIterator<Item = Place>,
+        kills: impl IntoIterator<Item = Kill>,
         changes: impl IntoIterator<Item = (KeyedChange, Place)>,
         real: &mut Vec<RealChange>,
     ) {
@@ -106,8 +131,8 @@ impl Ledger {
                 self.kill(place);
             }
         }
-        for place in kills {
-            self.kill_message(place);
+        for kill in kills {
+            self.kill_message(kill.id, kill.place);
         }
         for (change, place) in changes {
             self.add(place);
@@ -122,14 +147,14 @@ impl Ledger {
         }
         if let Some(unit) = self.units.remove(&unit) {
             for place in unit.messages {
-                self.kill_message(place);
+                self.kill_message_at(place);
             }
             for place in unit.keyed.iter().map(|k| k.1).chain(unit.prepared) {
                 self.kill(place);
             }
         }
         for kill in written {
-            self.kill_message(kill.place);
+            self.kill_message(kill.id, kill.place);
         }
     }
 
@@ -146,16 +171,118 @@ impl Ledger {
     fn set(&mut self, change: KeyedChange, place: Place, real: &mut Vec<RealChange>) {
         let KeyedChange { key, value } = change;
         let older = match value {
-            Some(_) => self.keys.insert(key.clone().into_boxed_slice(), place),
+            Some(_) => self.keys.insert(&key, place),
             None => {
                 self.kill(place);
-                self.keys.remove(key.as_slice())
+                self.keys.remove(&key)
             }
         };
         if let Some(older) = older {
             self.kill(older);
         }
         real.push(RealChange { key, value: value.map(|v| (v, place)) });
+    }
+
+    /// A record of what was moved, and where its copies lie: each lives if just that record lived at its old place
+    /// (STORE.md 4: what died in the meantime stays dead).
+    pub(crate) fn moved(
+        &mut self,
+        place: Place,
+        copies: &[MovedRecord],
+        places: impl Iterator<Item = Place>,
+    ) {
+        self.pass(place);
+        for (copy, to) in copies.iter().zip(places) {
+            let from = copy.from;
+            match &copy.what {
+                MovedWhat::Message { id, unit, kept } => {
+                    if self.move_message(*unit, from, to, copy.bytes.len() as u64) {
+                        if *kept {
+                            self.moved.insert(*id, to);
+                        } else {
+                            self.moved.remove(id);
+                        }
+                    }
+                }
+                MovedWhat::Keyed(key) => self.move_keyed(key, from, to),
+                MovedWhat::OfUnit(unit) => self.move_of_unit(*unit, from, to),
+            }
+        }
+    }
+
+    /// The same for one copy as it was read. Gives the message that lies elsewhere now.
+    pub(crate) fn replay_moved(&mut self, copy: &ParsedCopy) -> Option<(Id, Place)> {
+        let (from, to) = (copy.from, copy.to);
+        match &copy.parsed {
+            Parsed::Message(entry, unit, _) => {
+                return self.move_message(*unit, from, to, copy.bytes).then_some((entry.id, to));
+            }
+            Parsed::Keyed(Some(unit), _) if self.is_undecided(*unit) => self.move_of_unit(*unit, from, to),
+            Parsed::Keyed(_, change) => self.move_keyed(&change.key, from, to),
+            Parsed::Prepare { unit, .. } => self.move_of_unit(*unit, from, to),
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether it lived.
+    fn move_message(&mut self, unit: Option<UnitId>, from: Place, to: Place, bytes: u64) -> bool {
+        self.segment(to.segment).add_message(to.record, bytes);
+        let lived = self.segments.get_mut(&from.segment).is_some_and(|s| s.kill_message(from.record));
+        if !lived {
+            self.segment(to.segment).kill_message(to.record);
+            return false;
+        }
+        self.bodies.moved(from, to);
+        if let Some(unit) = unit.and_then(|unit| self.units.get_mut(&unit))
+            && unit.messages.remove(&from)
+        {
+            unit.messages.insert(to);
+        }
+        true
+    }
+
+    fn move_keyed(&mut self, key: &[u8], from: Place, to: Place) {
+        self.add(to);
+        if self.keys.get(key) == Some(from) {
+            self.keys.insert(key, to);
+            self.kill(from);
+        } else {
+            self.kill(to);
+        }
+    }
+
+    fn move_of_unit(&mut self, unit: UnitId, from: Place, to: Place) {
+        self.add(to);
+        let held = self.units.get_mut(&unit).and_then(|unit| {
+            let prepared = unit.prepared.as_mut().filter(|place| **place == from);
+            prepared.or_else(|| unit.keyed.iter_mut().map(|k| &mut k.1).find(|place| **place == from))
+        });
+        let dead = match held {
+            Some(place) => std::mem::replace(place, to),
+            None => to,
+        };
+        self.kill(dead);
+    }
+
+    /// Whether the record at this place lives.
+    pub(crate) fn is_live(&self, place: Place) -> bool {
+        self.segments.get(&place.segment).is_some_and(|segment| segment.is_live(place.record))
+    }
+
+    /// Where a message lies that somebody looks for there.
+    pub(crate) fn resolve(&self, id: Id, place: Place) -> Place {
+        if self.moved.is_empty() { place } else { self.moved.get(&id).copied().unwrap_or(place) }
+    }
+
+    /// The changes of an undecided unit, in their order, and where they lie.
+    pub(crate) fn keyed_of(&self, unit: UnitId) -> &[(KeyedChange, Place)] {
+        self.units.get(&unit).map(|u| u.keyed.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether the unit is not decided.
+    pub(crate) fn is_undecided(&self, unit: UnitId) -> bool {
+        self.units.contains_key(&unit)
     }
 
     /// The units that are not decided, open ones and prepared ones.
@@ -171,8 +298,7 @@ impl Ledger {
 
     /// The keyed changes that were written under a unit, in their order.
     pub(crate) fn changes_of(&self, unit: UnitId) -> Vec<KeyedChange> {
-        let keyed = self.units.get(&unit).map(|u| u.keyed.as_slice()).unwrap_or_default();
-        keyed.iter().map(|k| k.0.clone()).collect()
+        self.keyed_of(unit).iter().map(|k| k.0.clone()).collect()
     }
 
     /// Live messages, those of undecided units included.
@@ -180,74 +306,79 @@ impl Ledger {
         self.messages
     }
 
+    /// Keys that have a value.
+    pub(crate) fn keys(&self) -> usize {
+        self.keys.len()
+    }
+
     /// The number of records of a segment.
     #[cfg(test)]
     pub(crate) fn live(&self, segment: u32) -> u32 {
-        self.segments.get(&segment).map_or(0, |s| s.live)
+        self.segments.get(&segment).map_or(0, Segment::live)
     }
 
     /// The groups of the segment end here.
     pub(crate) fn set_end(&mut self, segment: u32, end: u32) {
-        self.segments.entry(segment).or_default().end = end;
+        self.segment(segment).end = end;
     }
 
     /// The segment has this many records, all dead but those that will be added again from a checkpoint's list.
     pub(crate) fn restore(&mut self, entry: &SegmentEntry) {
-        let segment = self.segments.entry(entry.number).or_default();
+        let segment = self.segment(entry.number);
         segment.end = entry.end;
-        segment.grow(entry.records);
-        for record in 0..entry.records {
-            segment.dead[record as usize / 8] |= 1 << (record % 8);
-        }
+        segment.restore(entry.records);
     }
 
-    /// A record of a restored segment lives; what it is must be said with one of the other calls first.
-    fn revive(&mut self, place: Place) {
-        if let Some(segment) = self.segments.get_mut(&place.segment) {
-            segment.dead[place.record as usize / 8] &= !(1 << (place.record % 8));
-        }
+    /// A dead message of a checkpoint's list: only its bytes count, for the share of those that live.
+    pub(crate) fn restore_dead_message(&mut self, segment: u32, bytes: u64) {
+        self.segment(segment).count_message(bytes);
     }
 
     /// A message of a checkpoint's list.
-    pub(crate) fn restore_message(&mut self, unit: Option<UnitId>, place: Place) {
-        self.revive(place);
-        self.message(unit, place);
+    pub(crate) fn restore_message(
+        &mut self,
+        unit: Option<UnitId>,
+        place: Place,
+        bytes: u64,
+        file: Option<&BodyFile>,
+    ) {
+        self.segment(place.segment).revive(place.record);
+        self.message(unit, place, bytes, file);
     }
 
     /// A keyed record of a checkpoint's list.
     pub(crate) fn restore_keyed(&mut self, unit: Option<UnitId>, change: KeyedChange, place: Place) {
-        self.revive(place);
+        self.segment(place.segment).revive(place.record);
         self.keyed(unit, change, place, &mut Vec::new());
     }
 
     /// A prepared unit of a checkpoint's list.
     pub(crate) fn restore_prepare(&mut self, unit: UnitId, place: Place) {
-        self.revive(place);
+        self.segment(place.segment).revive(place.record);
         self.prepare(unit, place);
     }
 
     /// The segments in which something lives, and all from `current` on, as a checkpoint lists them.
     pub(crate) fn entries(&self, current: u32) -> Vec<SegmentEntry> {
-        let needed = self.segments.iter().filter(|(number, segment)| segment.live > 0 || **number >= current);
-        needed
-            .map(|(number, segment)| SegmentEntry {
-                number: *number,
-                end: segment.end,
-                records: segment.records,
-                dead: segment.dead[..(segment.records as usize).div_ceil(8)].to_vec(),
-            })
-            .collect()
+        let needed =
+            self.segments.iter().filter(|(number, segment)| segment.live() > 0 || **number >= current);
+        needed.map(|(number, segment)| segment.entry(*number)).collect()
+    }
+
+    /// A segment as a checkpoint would list it now.
+    pub(crate) fn entry(&self, number: u32) -> Option<SegmentEntry> {
+        self.segments.get(&number).map(|segment| segment.entry(number))
     }
 
     /// The segments before `current` in which nothing lives.
     pub(crate) fn wholly_dead(&self, current: u32) -> Vec<u32> {
-        let dead = self.segments.range(..current).filter(|(_, segment)| segment.live == 0);
+        let dead = self.segments.range(..current).filter(|(_, segment)| segment.live() == 0);
         dead.map(|(number, _)| *number).collect()
     }
 
-    /// The segments known.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = u32> {
-        self.segments.keys().copied()
+    /// Each segment.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (u32, &Segment)> {
+        self.segments.iter().map(|(number, segment)| (*number, segment))
     }
 
     /// Segments that are gone.
@@ -257,34 +388,40 @@ impl Ledger {
         }
     }
 
-    /// How many bytes of the journal live, taking the records of a segment to be of like size.
+    /// How many bytes of the journal live; see [`Segment::live_bytes`].
     pub(crate) fn live_bytes(&self) -> u64 {
-        let parts = self.segments.values().filter(|s| s.records > 0);
-        parts.map(|s| u64::from(s.end) * u64::from(s.live) / u64::from(s.records)).sum()
-    }
-}
-
-impl Segment {
-    fn grow(&mut self, records: u32) {
-        if records > self.records {
-            self.records = records;
-            let bytes = (records as usize).div_ceil(8);
-            if bytes > self.dead.len() {
-                self.dead.resize(bytes, 0);
-            }
-        }
+        self.segments.values().map(Segment::live_bytes).sum()
     }
 
-    fn kill(&mut self, record: u32) -> bool {
-        let bit = 1 << (record % 8);
-        match self.dead.get_mut(record as usize / 8) {
-            Some(byte) if record < self.records && *byte & bit == 0 => {
-                *byte |= bit;
-                self.live -= 1;
-                true
-            }
-            _ => false,
-        }
+    /// Files of bodies whose last user has died since this was last asked.
+    pub(crate) fn take_dead_bodies(&mut self) -> Vec<BodyFile> {
+        self.bodies.take_dead()
+    }
+
+    /// The file that holds the end of the body at this place.
+    pub(crate) fn body_at(&self, place: Place) -> Option<BodyFile> {
+        self.bodies.at(place)
+    }
+
+    /// The file of a body that is in use.
+    pub(crate) fn body_file(&self, number: u64) -> Option<BodyFile> {
+        self.bodies.get(number)
+    }
+
+    /// The files of bodies in use, and their bytes.
+    pub(crate) fn bodies(&self) -> (u64, u64) {
+        self.bodies.figures()
+    }
+
+    /// The files of bodies in use.
+    pub(crate) fn body_files(&self) -> Vec<BodyFile> {
+        self.bodies.all()
+    }
+
+    /// Bytes of memory that the ledger takes, roughly.
+    pub(crate) fn memory(&self) -> u64 {
+        let segments: usize = self.segments.values().map(Segment::memory).sum();
+        (segments + self.keys.memory() + self.moved.capacity() * (size_of::<(Id, Place)>() + 1)) as u64
     }
 }
 
@@ -325,7 +462,7 @@ mod tests {
     fn a_backed_out_unit_leaves_nothing_alive() {
         let (mut ledger, mut real) = (Ledger::default(), Vec::new());
         let unit = UnitId(Id::new(1, 1));
-        ledger.message(Some(unit), at(1, 0));
+        ledger.message(Some(unit), at(1, 0), 100, None);
         ledger.keyed(Some(unit), set("k", "v"), at(1, 1), &mut real);
         ledger.prepare(unit, at(1, 2));
         assert_eq!(ledger.units(), (vec![], vec![unit]));
@@ -338,19 +475,19 @@ mod tests {
     fn a_checkpoint_lists_what_lives_and_the_current_segment() {
         let mut ledger = Ledger::default();
         for record in 0..10 {
-            ledger.message(None, at(1, record));
+            ledger.message(None, at(1, record), 100, None);
         }
-        ledger.message(None, at(2, 0));
-        ledger.kill_message(at(2, 0));
+        ledger.message(None, at(2, 0), 100, None);
+        ledger.kill_message(Id::new(1, 20), at(2, 0));
         ledger.set_end(3, 0);
-        ledger.kill_message(at(1, 9));
+        ledger.kill_message(Id::new(1, 9), at(1, 9));
         let entries = ledger.entries(3);
         assert_eq!(entries.iter().map(|e| e.number).collect::<Vec<_>>(), [1, 3]);
         assert!(entries[0].is_dead(9) && !entries[0].is_dead(8));
         let mut again = Ledger::default();
         again.restore(&entries[0]);
         for record in 0..9 {
-            again.restore_message(None, at(1, record));
+            again.restore_message(None, at(1, record), 100, None);
         }
         assert_eq!(again.entries(1)[0], entries[0]);
     }

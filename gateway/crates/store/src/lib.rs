@@ -31,7 +31,7 @@ pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Prepare, Store
 pub use bodies::{BODY_FILE_BYTES, BodyFile, BodyFiles};
 pub use ids::{Id, OwnerId, Place, Position, UnitId};
 pub use index::KeyedIndex;
-pub use journal::{Journal, OpenOptions};
+pub use journal::{Journal, OpenOptions, SnapshotTicket};
 pub use stat::{Histogram, SegmentStat, Stat};
 
 /// A durable store of messages, keyed state and units.
@@ -68,6 +68,10 @@ pub trait Store: Send + Debug {
 
     /// The files of long bodies.
     fn body_files(&self) -> BodyFiles;
+
+    /// A consistent copy of the store while it runs: the ticket is good when the next checkpoint is durable, which is
+    /// due at once.
+    fn snapshot(&mut self) -> SnapshotTicket;
 
     /// After [`Watch::failed`], in a process that has served: decides by STORE.md 3.4 what is real, begins a new start
     /// and goes on with that. Whoever was answered nothing must be told nothing: all positions and batches of before

@@ -13,8 +13,8 @@ use crate::head::Head;
 use crate::layout::{Layout, Spot};
 use crate::{
     Batch, BodyFiles, BodyRef, Commit, Id, KeyedChange, Moved, NewMessage, Op, Place, Position, Prepare,
-    PreparedUnit, ReadRecord, Record, Recovered, RecoveredMessage, Room, Stat, Store, StoreError, UnitId,
-    Watch,
+    PreparedUnit, ReadRecord, Record, Recovered, RecoveredMessage, Room, SnapshotTicket, Stat, Store,
+    StoreError, UnitId, Watch,
 };
 
 /// Only for the arithmetic of places.
@@ -239,6 +239,11 @@ impl Store for MemStore {
 
     fn body_files(&self) -> BodyFiles {
         self.files.clone()
+    }
+
+    fn snapshot(&mut self) -> SnapshotTicket {
+        // There are no files to be copied: the request is dropped, and whoever waits is told so.
+        crate::journal::no_snapshot()
     }
 
     fn recover(&mut self) -> Result<Recovered, StoreError> {

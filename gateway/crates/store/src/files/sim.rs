@@ -73,13 +73,15 @@ struct State {
 
 #[derive(Debug, Default, Clone)]
 struct Inode {
-    /// As it was created.
+    /// As it was created or last renamed.
     name: String,
     disk: Vec<u8>,
     cache: Vec<u8>,
     dirty: BTreeSet<usize>,
     /// Whether the length on disk is that of the cache.
     length_dirty: bool,
+    /// What was written since it has its name: begin and end.
+    written: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -402,13 +404,17 @@ impl Files for SimFiles {
         let (directory, from) = split(from);
         let change = Change::Rename(from.to_owned(), split(to).1.to_owned(), inode);
         state.directory(directory).apply(change);
+        state.inodes[inode].written.clear();
+        to.clone_into(&mut state.inodes[inode].name);
         Ok(())
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
         let mut state = self.lock();
         state.step("remove", path)?;
-        state.find(path).ok_or(io::ErrorKind::NotFound)?;
+        let inode = state.find(path).ok_or(io::ErrorKind::NotFound)?;
+        let bytes = state.inodes[inode].cache.len() as u64;
+        state.room = state.room.map(|room| room + bytes);
         let (directory, name) = split(path);
         state.directory(directory).apply(Change::Remove(name.to_owned()));
         Ok(())
@@ -487,8 +493,9 @@ impl File for SimFile {
                 inode.cache.resize(begin + count, 0);
                 inode.length_dirty = true;
             }
-            let old = &inode.cache[begin..begin + count];
-            assert!(old.iter().all(|b| *b == 0), "{name} is written again at {begin} (STORE.md 2)");
+            let again = inode.written.iter().any(|(from, to)| *from < begin + count && begin < *to);
+            assert!(!again, "{name} is written again at {begin} (STORE.md 2)");
+            inode.written.push((begin, begin + count));
             inode.cache[begin..begin + count].copy_from_slice(&bytes[..count]);
             inode.dirty.extend(begin / SECTOR..=(begin + count - 1) / SECTOR);
         }
@@ -557,7 +564,10 @@ impl File for SimFile {
         let mut state = self.files.lock();
         let name = state.inodes[self.inode].name.clone();
         state.step("shorten", &name)?;
+        let state = &mut *state;
         let inode = &mut state.inodes[self.inode];
+        let given_back = inode.cache.len().saturating_sub(length as usize);
+        state.room = state.room.map(|room| room + given_back as u64);
         inode.cache.resize(length as usize, 0);
         inode.dirty.retain(|sector| sector * SECTOR < length as usize);
         inode.length_dirty = true;

@@ -157,7 +157,17 @@ pub(crate) enum Parsed {
         note: Bytes,
     },
     /// Copies of records, byte for byte: each with where it lay, and where it lies now if it lived there.
-    Moved(Vec<(Place, Place, Parsed)>),
+    Moved(Vec<ParsedCopy>),
+}
+
+/// A copy of a record, as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ParsedCopy {
+    pub(crate) from: Place,
+    pub(crate) to: Place,
+    pub(crate) bytes: u64,
+    /// A message, keyed record or prepare.
+    pub(crate) parsed: Parsed,
 }
 
 /// Bytes of the record of a message.
@@ -191,6 +201,11 @@ pub(crate) fn moved_places(moved: &[MovedRecord], place: Place) -> impl Iterator
         offset += copy.bytes.len() as u32;
         at
     })
+}
+
+/// Which kind a record is, counted from 0.
+pub(crate) fn kind_index(record: &[u8]) -> Option<usize> {
+    record.get(CHECKED_FROM).and_then(|kind| usize::from(*kind).checked_sub(1))
 }
 
 fn is_message(record: &[u8]) -> bool {
@@ -454,7 +469,8 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
                 let parsed = parse(split(copy)?, to)?;
                 let plain =
                     matches!(parsed, Parsed::Message(..) | Parsed::Keyed(..) | Parsed::Prepare { .. });
-                copies.push(plain.then_some((from, to, parsed))?);
+                let bytes = copy.len() as u64;
+                copies.push(plain.then_some(ParsedCopy { from, to, bytes, parsed })?);
             }
             (copies.len() == head.count as usize).then_some(Parsed::Moved(copies))
         }

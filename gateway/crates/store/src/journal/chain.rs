@@ -161,8 +161,9 @@ impl View {
         Ok(None)
     }
 
-    /// The groups behind the checkpoint, or what is damaged.
-    pub(crate) fn chain(&self, checkpoint: &Checkpoint) -> Result<Chain, StoreError> {
+    /// The groups behind the checkpoint, or what is damaged. In a process that has served, those up to where its last
+    /// sync that returned has come: all of them must be there, and nothing behind counts.
+    pub(crate) fn chain(&self, checkpoint: &Checkpoint, cut: Option<Spot>) -> Result<Chain, StoreError> {
         let p = checkpoint.position;
         let (mut groups, mut claim, mut last) = (Vec::new(), p, checkpoint.previous);
         let mut end = p;
@@ -175,6 +176,9 @@ impl View {
                         && g.header.previous == last
                         && limit.is_none_or(|l| g.header.end() <= l || l.segment > end.segment)
                 });
+                if cut.is_some_and(|cut| end >= cut) {
+                    break;
+                }
                 if let Some(found) = found {
                     groups.push(found);
                     last = found.checksum;
@@ -190,6 +194,13 @@ impl View {
                     break;
                 }
             }
+        }
+        if let Some(cut) = cut {
+            if end != cut {
+                let what = format!("the group does not verify, and the journal was synced up to {cut}");
+                return Err(self.damaged(end, what));
+            }
+            return Ok(Chain { groups, claim: cut });
         }
         self.each_header(end, |header| {
             if header.claim > end {

@@ -1,5 +1,6 @@
 //! The checkpoint's file: written beside the old one, synced, renamed, and the directory synced.
 
+use super::space::Space;
 use crate::StoreError;
 use crate::files::{Files, Lock, failed, still_ours};
 use crate::format::checkpoint::Checkpoint;
@@ -25,14 +26,21 @@ impl Failure {
 }
 
 /// Writes a checkpoint. Each attempt uses a new file: a failed sync is never repeated (STORE.md 4).
-pub(crate) fn write(files: &dyn Files, lock: &dyn Lock, checkpoint: &Checkpoint) -> Result<(), Failure> {
+pub(crate) fn write(
+    files: &dyn Files,
+    lock: &dyn Lock,
+    space: &mut Space,
+    checkpoint: &Checkpoint,
+) -> Result<(), Failure> {
     still_ours(files, lock).map_err(Failure::Unknown)?;
-    let prepare = || {
+    let bytes = checkpoint.encode();
+    let mut prepare = || {
         if files.open(NEW).map_err(failed(files, "open", NEW))?.is_some() {
             files.remove(NEW).map_err(failed(files, "remove", NEW))?;
         }
-        let file = files.create(NEW, 0).map_err(failed(files, "create", NEW))?;
-        file.write_at(&checkpoint.encode(), 0).map_err(failed(files, "write", NEW))?;
+        let create = |files: &dyn Files| files.create(NEW, bytes.len() as u64);
+        let file = space.with_room(create).map_err(failed(files, "create", NEW))?;
+        file.write_at(&bytes, 0).map_err(failed(files, "write", NEW))?;
         file.sync().map_err(failed(files, "sync", NEW))
     };
     let prepared = prepare();

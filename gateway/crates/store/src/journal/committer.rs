@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::checkpoints::{self, Failure};
 use super::reader::Segments;
 use super::shared::{Job, Shared, Submitted, Taken};
+use super::snapshot::Parts;
 use super::writer::Writer;
 use crate::batch::Batch;
 use crate::files::{Files, Lock, still_ours};
@@ -18,12 +19,14 @@ use crate::format::record;
 use crate::index::{Identity, IndexWriter};
 use crate::layout::GroupPlan;
 use crate::ledger::RealChange;
-use crate::{Op, Position, StoreError};
+use crate::{BodyFile, Op, Position, StoreError};
 
 /// A write is not made larger than this by taking more that waits; it bounds what a start may have to copy.
 const WRITE_BYTES: usize = 4 << 20;
 /// A checkpoint waits this long for the index to pass it.
 const INDEX_PATIENCE: Duration = Duration::from_secs(1);
+/// How often a disk that was full is asked whether it still is.
+const LOOK_FOR_ROOM: Duration = Duration::from_secs(1);
 
 /// Writes and syncs what the core hands over.
 #[derive(Debug)]
@@ -32,12 +35,18 @@ pub(crate) struct Committer {
     lock: Arc<dyn Lock>,
     segments: Arc<Segments>,
     shared: Arc<Shared>,
-    writer: Writer,
+    pub(crate) writer: Writer,
     index: Option<IndexWriter>,
     /// Written and not yet answered: the newest batch, how many, and what they set.
     unanswered: Option<(Position, usize)>,
+    /// Since when each of them has waited.
+    since: Vec<Instant>,
     changes: Vec<RealChange>,
     checkpoint: Option<(Taken, Instant)>,
+    /// Files of bodies that are dead in a durable checkpoint, and still read by somebody.
+    lingering: Vec<BodyFile>,
+    /// When room was last looked for.
+    looked: Instant,
 }
 
 impl Committer {
@@ -56,8 +65,11 @@ impl Committer {
             writer,
             index,
             unanswered: None,
+            since: Vec::new(),
             changes: Vec::new(),
             checkpoint: None,
+            lingering: Vec::new(),
+            looked: Instant::now(),
         }
     }
 
@@ -76,12 +88,21 @@ impl Committer {
                     self.writer.seal()?;
                     self.write_checkpoint()?;
                 }
+                Job::DropSpares => self.writer.space.drop_spares(),
+                Job::Roll(number) => {
+                    self.flush()?;
+                    still_ours(self.files.as_ref(), self.lock.as_ref())?;
+                    self.writer.roll(number, 0, 0)?;
+                    self.writer.mark(self.writer.written)?;
+                    self.flush()?;
+                }
             }
             if self.writer.waiting_bytes() > WRITE_BYTES {
                 self.flush()?;
             }
         }
         self.flush()?;
+        self.look_for_room();
         self.checkpoint_when_ready()
     }
 
@@ -94,12 +115,26 @@ impl Committer {
             self.writer.mark(spot)?;
             self.flush()?;
         }
+        self.look_for_room();
         self.checkpoint_when_ready()
     }
 
     /// Whether [`Committer::idle`] has something to do.
     pub(crate) fn wants_idle(&self) -> bool {
-        self.writer.is_unclaimed() || self.checkpoint.is_some()
+        self.writer.is_unclaimed() || self.checkpoint.is_some() || self.writer.space.is_short()
+    }
+
+    /// While intake pauses for want of room: looks again every second, for ever (STORE.md 6).
+    fn look_for_room(&mut self) {
+        if self.writer.space.is_short() && self.looked.elapsed() >= LOOK_FOR_ROOM {
+            self.look_for_room_now();
+        }
+    }
+
+    pub(crate) fn look_for_room_now(&mut self) {
+        self.looked = Instant::now();
+        self.writer.space.refill();
+        self.shared.set_figures(&self.writer, std::iter::empty());
     }
 
     fn batch(&mut self, submitted: &Submitted) -> Result<(), StoreError> {
@@ -110,6 +145,7 @@ impl Committer {
         }
         let waiting = self.unanswered.map_or(0, |u| u.1);
         self.unanswered = Some((batch.position, waiting + 1));
+        self.since.push(submitted.since);
         self.changes.extend(submitted.changes.iter().cloned());
         Ok(())
     }
@@ -151,7 +187,7 @@ impl Committer {
         if let Some(index) = &self.index {
             index.feed(changes, identity);
         }
-        self.shared.set_figures(&self.writer);
+        self.shared.set_figures(&self.writer, self.since.drain(..));
         if let Some((position, count)) = self.unanswered.take() {
             self.shared.durable(position, count);
         }
@@ -185,22 +221,50 @@ impl Committer {
 
     /// Writes the checkpoint; once it is durable, what it does not need goes.
     fn write_checkpoint(&mut self) -> Result<(), StoreError> {
-        let Some((taken, _)) = self.checkpoint.take() else { return Ok(()) };
-        match checkpoints::write(self.files.as_ref(), self.lock.as_ref(), &taken.checkpoint) {
+        let Some((mut taken, _)) = self.checkpoint.take() else { return Ok(()) };
+        let (files, lock) = (self.files.as_ref(), self.lock.as_ref());
+        let outcome = checkpoints::write(files, lock, &mut self.writer.space, &taken.checkpoint);
+        match outcome {
             Ok(()) => {
-                for segment in &taken.droppable {
-                    self.segments.remove(self.files.as_ref(), *segment);
-                }
+                self.drop_dead(&mut taken);
                 self.shared.checkpointed(Some(taken));
                 Ok(())
             }
             Err(Failure::GivenUp(error)) => {
                 tracing::warn!(%error, "a checkpoint was given up; the next one will do");
+                if let Some(request) = &taken.snapshot {
+                    request.fill(Err(error));
+                }
+                self.lingering.extend(taken.dead_bodies);
                 self.shared.checkpointed(None);
                 Ok(())
             }
             Err(Failure::Unknown(error)) => Err(error),
         }
+    }
+}
+
+impl Committer {
+    /// What the checkpoint, which is durable, does not need.
+    fn drop_dead(&mut self, taken: &mut Taken) {
+        // Before anything goes: whoever copies the store needs it as it was.
+        if let Some(mut request) = taken.snapshot.take() {
+            let checkpoint = taken.checkpoint.clone();
+            let segments = checkpoint.segments.iter().filter_map(|entry| self.segments.get(entry.number));
+            let (segments, bodies) = (segments.collect(), std::mem::take(&mut request.bodies));
+            request.fill(Ok(Parts { checkpoint, segments, bodies }));
+        }
+        for segment in &taken.droppable {
+            let slot = self.segments.forget(*segment);
+            self.writer.retire(*segment, slot);
+        }
+        self.lingering.append(&mut taken.dead_bodies);
+        self.lingering.retain(|file| {
+            if !file.is_held() {
+                file.remove();
+            }
+            file.is_held()
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 //! it and nothing in part, and never take back what it has shown (STORE.md 8).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ use crate::{
 pub(super) struct Told {
     pub(super) durable: Mutex<Position>,
     pub(super) failed: Mutex<Vec<StoreError>>,
+    pub(super) turns: AtomicU32,
 }
 
 impl Watch for Told {
@@ -28,6 +30,10 @@ impl Watch for Told {
 
     fn failed(&self, error: StoreError) {
         self.failed.lock().unwrap().push(error);
+    }
+
+    fn turn_wanted(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
     }
 }
 

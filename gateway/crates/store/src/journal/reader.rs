@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use bytes::Bytes;
 
 use crate::batch::Batch;
-use crate::files::{File, Files, failed};
+use crate::files::{File, Files};
 use crate::format::record;
-use crate::{Id, Place, ReadRecord, Record, StoreError};
+use crate::{BodyFile, Id, Place, ReadRecord, Record, StoreError};
 
 /// Enough for most records, so that one read does.
 const FIRST_READ_BYTES: usize = 8192;
@@ -60,6 +60,31 @@ impl SegmentFile {
         }
     }
 
+    /// The message `id` at `place`, verified; `file` holds the end of its body, if the record says that one does.
+    pub(crate) fn read_message(
+        &self,
+        id: Id,
+        place: Place,
+        file: Option<&BodyFile>,
+    ) -> Result<Record, StoreError> {
+        let bytes = Bytes::from(self.record(place.offset)?);
+        let head = record::head(&bytes);
+        let entry = head.and_then(|head| head.recovered(place)).filter(|entry| entry.id == id);
+        let (Some(head), Some(entry)) = (head, entry) else {
+            return Err(StoreError::NotThere { id, place, what: "another record" });
+        };
+        let begin = record::MESSAGE_HEAD as usize + entry.envelope_length as usize;
+        let inline = bytes.slice(begin..begin + entry.body_length as usize);
+        let envelope = bytes.slice(record::MESSAGE_HEAD as usize..begin);
+        if !head.has_file() {
+            return Ok(Record { owner: entry.owner, envelope, body: inline, file: None });
+        }
+        let file = file.filter(|file| record::body_name(&bytes) == Some(file.name));
+        let file = file.ok_or_else(|| self.damaged(place.offset, "the file of its body is not known"))?;
+        let body = Bytes::from([&inline, file.read()?.as_slice()].concat());
+        Ok(Record { owner: entry.owner, envelope, body, file: Some(file.clone()) })
+    }
+
     pub(crate) fn damaged(&self, offset: u32, what: impl Into<String>) -> StoreError {
         StoreError::Damaged { path: self.shown.clone(), offset: u64::from(offset), what: what.into() }
     }
@@ -69,20 +94,19 @@ impl SegmentFile {
     }
 }
 
-impl ReadRecord for SegmentFile {
+/// A message in a segment, and the file with the end of its body, if there is one: both stay while this is held.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) segment: Arc<Slot>,
+    pub(crate) file: Option<BodyFile>,
+}
+
+impl ReadRecord for Stored {
     fn read(&self, id: Id, place: Place) -> Result<Record, StoreError> {
-        let bytes = Bytes::from(self.record(place.offset)?);
-        let entry = record::head(&bytes).and_then(|head| head.recovered(place));
-        let Some(entry) = entry.filter(|entry| entry.id == id) else {
-            return Err(StoreError::NotThere { id, place, what: "another record" });
-        };
-        let body_at = record::MESSAGE_HEAD as usize + entry.envelope_length as usize;
-        Ok(Record {
-            owner: entry.owner,
-            envelope: bytes.slice(record::MESSAGE_HEAD as usize..body_at),
-            body: bytes.slice(body_at..),
-            file: None,
-        })
+        match self.segment.get() {
+            Some(segment) => segment.read_message(id, place, self.file.as_ref()),
+            None => Missing.read(id, place),
+        }
     }
 
     fn is_cached(&self, _place: Place) -> bool {
@@ -115,11 +139,12 @@ impl ReadRecord for Batch {
 pub(crate) struct Recent {
     batch: Weak<Batch>,
     segment: Arc<Slot>,
+    file: Option<BodyFile>,
 }
 
 impl Recent {
-    pub(crate) fn new(batch: &Arc<Batch>, segment: Arc<Slot>) -> Self {
-        Self { batch: Arc::downgrade(batch), segment }
+    pub(crate) fn new(batch: &Arc<Batch>, segment: Arc<Slot>, file: Option<BodyFile>) -> Self {
+        Self { batch: Arc::downgrade(batch), segment, file }
     }
 }
 
@@ -129,7 +154,7 @@ impl ReadRecord for Recent {
             return batch.read(id, place);
         }
         match self.segment.get() {
-            Some(segment) => ReadRecord::read(segment.as_ref(), id, place),
+            Some(segment) => segment.read_message(id, place, self.file.as_ref()),
             // The store ended before it was written.
             None => Missing.read(id, place),
         }
@@ -198,13 +223,10 @@ impl Segments {
         (files().count() as u64, files().filter_map(|segment| segment.length().ok()).sum())
     }
 
-    /// Forgets a segment and removes its file; readers that hold it go on. A file that stays is in nobody's way.
-    pub(crate) fn remove(&self, files: &dyn Files, number: u32) {
-        self.lock().slots.remove(&number);
-        let path = path_of(number);
-        if let Err(error) = files.remove(&path).map_err(failed(files, "remove", &path)) {
-            tracing::warn!(%error, "a segment that nobody needs stays");
-        }
+    /// Forgets a segment: from now on nobody can get it, but those who have it go on. What is given back may be the
+    /// last hold on it.
+    pub(crate) fn forget(&self, number: u32) -> Option<Arc<Slot>> {
+        self.lock().slots.remove(&number)
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

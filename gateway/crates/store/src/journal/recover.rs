@@ -10,7 +10,9 @@ use super::chain::{Chain, View};
 use super::checkpoints;
 use super::reader::{DIRECTORY, SegmentFile, Segments, number_of, path_of};
 use super::replay::Replay;
+use super::space::Space;
 use super::writer::{From, Writer};
+use crate::bodies::{self, BodyFiles};
 use crate::files::{Files, Lock, failed};
 use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::footer::{self, Trailer};
@@ -23,6 +25,10 @@ use crate::{Place, Recovered, StoreError, UnitId};
 
 const FORMAT: &str = "format";
 const FORMAT_NEW: &str = "format.new";
+/// There from a restore until the first start on it is done.
+pub(crate) const RESTORED: &str = "restored";
+/// What differs is only what this one did not know (FORMAT.md).
+const OLDEST_VERSION: u32 = 1;
 
 /// A journal that can go on.
 #[derive(Debug)]
@@ -37,9 +43,13 @@ pub(crate) struct Opened {
     pub(crate) index_valid: bool,
 }
 
-/// Makes an empty store of an empty directory, or looks whether this program may read what is there.
-pub(crate) fn prepare_directory(files: &dyn Files, lock: &dyn Lock) -> Result<(), StoreError> {
-    files.make_directory(DIRECTORY).map_err(failed(files, "create", DIRECTORY))?;
+/// Makes an empty store of an empty directory, or looks whether this program may read what is there. Gives the
+/// version found.
+pub(crate) fn prepare_directory(
+    files: &dyn Files,
+    lock: &dyn Lock,
+    space: &mut Space,
+) -> Result<u32, StoreError> {
     if let Some(file) = files.open(FORMAT).map_err(failed(files, "open", FORMAT))? {
         let mut bytes = [0; 16];
         let read = file.read_at(&mut bytes, 0).map_err(failed(files, "read", FORMAT))?;
@@ -49,10 +59,10 @@ pub(crate) fn prepare_directory(files: &dyn Files, lock: &dyn Lock) -> Result<()
             offset: 0,
             what: "no version number".to_owned(),
         })?;
-        if found != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&found) {
             return Err(StoreError::Format { directory: files.show(""), found, known: VERSION });
         }
-        return Ok(());
+        return Ok(found);
     }
     // The format file comes last, so without it the store was never used.
     let names = files.list(DIRECTORY).map_err(failed(files, "list", DIRECTORY))?;
@@ -60,7 +70,22 @@ pub(crate) fn prepare_directory(files: &dyn Files, lock: &dyn Lock) -> Result<()
         let what = "it is missing, but there is a journal".to_owned();
         return Err(StoreError::Damaged { path: files.show(FORMAT), offset: 0, what });
     }
-    checkpoints::write(files, lock, &Checkpoint::default()).map_err(checkpoints::Failure::into_error)?;
+    checkpoints::write(files, lock, space, &Checkpoint::default())
+        .map_err(checkpoints::Failure::into_error)?;
+    write_version(files)?;
+    Ok(VERSION)
+}
+
+/// Makes the directories that are not there.
+pub(crate) fn make_directories(files: &dyn Files) -> Result<(), StoreError> {
+    for directory in [DIRECTORY, bodies::DIRECTORY] {
+        files.make_directory(directory).map_err(failed(files, "create", directory))?;
+    }
+    Ok(())
+}
+
+/// Says that the directory has the present version.
+fn write_version(files: &dyn Files) -> Result<(), StoreError> {
     if files.open(FORMAT_NEW).map_err(failed(files, "open", FORMAT_NEW))?.is_some() {
         files.remove(FORMAT_NEW).map_err(failed(files, "remove", FORMAT_NEW))?;
     }
@@ -71,12 +96,25 @@ pub(crate) fn prepare_directory(files: &dyn Files, lock: &dyn Lock) -> Result<()
     files.sync_directory("").map_err(failed(files, "sync", ""))
 }
 
+/// How a start goes about it.
+#[derive(Debug)]
+pub(crate) struct Begin {
+    pub(crate) segment_bytes: u64,
+    /// The random bits of the new start.
+    pub(crate) nonce: u64,
+    /// The version of the directory.
+    pub(crate) version: u32,
+    /// In a process that has served: where the last sync that returned has come. Nothing behind that is real, whatever
+    /// the page cache shows (STORE.md 3.4).
+    pub(crate) cut: Option<Spot>,
+}
+
 /// Reads what is there, and begins a new start behind it.
 pub(crate) fn recover(
     files: &Arc<dyn Files>,
     lock: &dyn Lock,
-    segment_bytes: u64,
-    nonce: u64,
+    space: Space,
+    begin: &Begin,
     index: &IndexCopy,
 ) -> Result<Opened, StoreError> {
     let checkpoint = checkpoints::read(files.as_ref())?;
@@ -85,9 +123,10 @@ pub(crate) fn recover(
     let present: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
     let found = open_segments(files.as_ref(), &checkpoint, &present)?;
     let view = View::new(&found, &checkpoint)?;
-    let mut replay = Replay::default();
+    let start = view.newest_start().max(checkpoint.start) + 1;
+    let mut replay = Replay::new(BodyFiles::new(Arc::clone(files), start));
     // Places in the index mean something only if its position is a point of this journal.
-    let Chain { groups, claim } = view.chain(&checkpoint)?;
+    let Chain { groups, claim } = view.chain(&checkpoint, begin.cut)?;
     let at_p = Identity { start: checkpoint.start, spot: p, checksum: checkpoint.previous };
     let index_valid = index.identity().is_some_and(|identity| {
         let kept = groups.iter().filter(|g| g.header.spot < claim);
@@ -124,13 +163,13 @@ pub(crate) fn recover(
     for segment in found.values() {
         segments.insert(Arc::clone(segment));
     }
-    let start = view.newest_start().max(checkpoint.start) + 1;
     let records: Vec<&[u8]> = copies.iter().flat_map(|payload| split_all(payload)).collect();
-    let writer = Writer::start(
+    let mut writer = Writer::start(
         Arc::clone(files),
         Arc::clone(&segments),
-        segment_bytes,
-        (start, nonce),
+        space,
+        begin.segment_bytes,
+        (start, begin.nonce),
         number,
         from,
         &records,
@@ -138,16 +177,45 @@ pub(crate) fn recover(
     let copied = Place { segment: number, offset: group::HEADER as u32, record: 0 };
     apply_all(&view, &records.concat(), copied, &mut replay)?;
     replay.ledger.set_end(number, writer.written.offset);
-    let (mut ledger, recovered, key_places) = replay.finish();
-    let checkpoint = take_checkpoint(&ledger, (start, nonce), writer.written, (1, 1));
+    let (mut ledger, mut recovered, key_places) = replay.finish();
+    let checkpoint = take_checkpoint(&ledger, (start, begin.nonce), writer.written, (1, 1));
     let checkpoint = Checkpoint { previous: writer.last, ..checkpoint };
-    checkpoints::write(files.as_ref(), lock, &checkpoint).map_err(checkpoints::Failure::into_error)?;
-    ledger.forget(&ledger.wholly_dead(number));
-    let needed: Vec<u32> = ledger.segments().collect();
-    for unneeded in present.iter().filter(|n| !needed.contains(n)) {
-        segments.remove(files.as_ref(), *unneeded);
+    checkpoints::write(files.as_ref(), lock, &mut writer.space, &checkpoint)
+        .map_err(checkpoints::Failure::into_error)?;
+    if begin.version != VERSION {
+        write_version(files.as_ref())?;
+        tracing::info!(from = begin.version, to = VERSION, "the store was upgraded");
     }
+    ledger.forget(&ledger.wholly_dead(number));
+    let needed: Vec<u32> = ledger.segments().map(|(number, _)| number).collect();
+    // Else the files would seem to be read by somebody.
+    drop((view, found));
+    for unneeded in present.iter().filter(|n| !needed.contains(n)) {
+        let slot = segments.forget(*unneeded);
+        writer.retire(*unneeded, slot);
+    }
+    remove_orphans(files.as_ref(), &ledger);
+    drop(ledger.take_dead_bodies());
+    writer.space.refill();
+    recovered.restored = files.open(RESTORED).map_err(failed(files.as_ref(), "open", RESTORED))?.is_some();
     Ok(Opened { writer, segments, ledger, recovered, key_places, index_valid })
+}
+
+/// Removes the files of bodies that no live record names: those of earlier starts, since this one has written none.
+/// In a running process somebody may be about to name one of its own; those are left to their handles.
+fn remove_orphans(files: &dyn Files, ledger: &Ledger) {
+    let names = match files.list(bodies::DIRECTORY) {
+        Ok(names) => names,
+        Err(error) => return tracing::warn!(%error, "the files of bodies cannot be listed"),
+    };
+    for number in names.iter().filter_map(|name| name.parse::<u64>().ok()) {
+        if ledger.body_file(number).is_none() {
+            let path = bodies::path_of(number);
+            if let Err(error) = files.remove(&path) {
+                tracing::warn!(%error, path = files.show(&path), "the file of a body that nobody needs stays");
+            }
+        }
+    }
 }
 
 /// A checkpoint of what the ledger says, at `position`, but for the checksum there.
@@ -192,18 +260,26 @@ fn load(
     index: Option<&IndexCopy>,
     replay: &mut Replay,
 ) -> Result<(), StoreError> {
-    replay.ledger.restore(entry);
+    replay.restore(entry);
     let Some(segment) = view.segment(entry.number) else { return Ok(()) };
     let mut live = |place: Place, head: &Head| {
-        if place.offset >= entry.end || entry.is_dead(place.record) {
+        if place.offset >= entry.end {
+            return Ok(());
+        }
+        if entry.is_dead(place.record) {
+            if head.kind == Kind::Message {
+                replay.ledger.restore_dead_message(place.segment, u64::from(head.length));
+            }
             return Ok(());
         }
         let known = |unit: &UnitId| {
             checkpoint.open.binary_search(unit).is_ok() || checkpoint.prepared.binary_search(unit).is_ok()
         };
         let unit = head.unit.filter(known);
-        if let Some(message) = head.recovered(place) {
-            replay.restore_message(message, unit);
+        if !head.has_file()
+            && let Some(message) = head.recovered(place)
+        {
+            replay.restore_message(message, unit, u64::from(head.length), None);
             return Ok(());
         }
         if let Some(change) = index.filter(|_| head.kind == Kind::Keyed).and_then(|i| i.at(place)) {
@@ -214,6 +290,9 @@ fn load(
         match record::parse(&bytes, place) {
             Some(Parsed::Keyed(_, change)) => replay.restore_keyed(unit, change, place),
             Some(Parsed::Prepare { unit, kills, note }) => replay.restore_prepare(unit, kills, note, place),
+            Some(Parsed::Message(message, _, name)) => {
+                replay.restore_message(message, unit, u64::from(head.length), name);
+            }
             _ => return Err(segment.damaged(place.offset, "a live record is not what its line says")),
         }
         Ok(())
@@ -243,7 +322,7 @@ fn load(
 }
 
 /// The lines of the footer, if there is a valid one of this very segment.
-fn read_footer(segment: &SegmentFile) -> Result<Option<Vec<(u32, Head)>>, StoreError> {
+pub(crate) fn read_footer(segment: &SegmentFile) -> Result<Option<Vec<(u32, Head)>>, StoreError> {
     let length = segment.length()?;
     let Some(at) = length.checked_sub(footer::TRAILER) else { return Ok(None) };
     let bytes = segment.read(at, footer::TRAILER as usize)?;
@@ -267,7 +346,7 @@ fn apply_all(view: &View, payload: &[u8], mut place: Place, replay: &mut Replay)
             return Err(damaged(view, spot, "a record of a group that verifies makes no sense"));
         };
         let records = record::records_of(&parsed);
-        replay.apply(parsed, place);
+        replay.apply(parsed, place, length as u64);
         place.offset += length as u32;
         place.record += records;
         rest = &rest[length..];
@@ -276,7 +355,7 @@ fn apply_all(view: &View, payload: &[u8], mut place: Place, replay: &mut Replay)
 }
 
 /// The records of a payload.
-fn split_all(mut payload: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn split_all(mut payload: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let record = record::split(payload)?;
         payload = &payload[record.len()..];

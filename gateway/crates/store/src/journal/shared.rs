@@ -1,16 +1,18 @@
 //! What the core and the committer share: the queue between them, how far the disk is, and figures.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::writer::Writer;
+use super::snapshot::Request;
+use super::writer::{Writer, Written};
 use crate::batch::Batch;
 use crate::format::checkpoint::Checkpoint;
 use crate::head::Head;
+use crate::layout::Spot;
 use crate::ledger::RealChange;
-use crate::{Position, StoreError, Watch};
+use crate::{BodyFile, Histogram, Position, Room, StoreError, Watch};
 
 /// Of what waits, at most this is taken for one turn.
 const TURN_BYTES: usize = 4 << 20;
@@ -21,6 +23,7 @@ const TURN_JOBS: usize = 256;
 pub(crate) struct Submitted {
     pub(crate) batch: Arc<Batch>,
     pub(crate) changes: Vec<RealChange>,
+    pub(crate) since: Instant,
 }
 
 /// A checkpoint of one turn of the core, and the segments that nobody needs once it is durable.
@@ -28,6 +31,10 @@ pub(crate) struct Submitted {
 pub(crate) struct Taken {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) droppable: Vec<u32>,
+    /// Files of bodies that nobody uses as of then.
+    pub(crate) dead_bodies: Vec<BodyFile>,
+    /// Who wants a copy of the store as of then.
+    pub(crate) snapshot: Option<Request>,
 }
 
 /// Work for the committer, in the order of the core's turns.
@@ -37,6 +44,10 @@ pub(crate) enum Job {
     Checkpoint(Taken),
     /// The last job.
     Close(Taken),
+    /// Nothing was written for a while: old segments need not be kept.
+    DropSpares,
+    /// Go on in this segment, which the core has begun.
+    Roll(u32),
 }
 
 /// What a wait of the committer ended with.
@@ -54,6 +65,7 @@ pub(crate) struct Shared {
     start: u32,
     durable: AtomicU64,
     in_flight: AtomicUsize,
+    short: AtomicBool,
     queue: Mutex<Queue>,
     wake: Condvar,
 }
@@ -65,14 +77,17 @@ struct Queue {
     failed: Option<StoreError>,
     checkpointed: Option<Option<Taken>>,
     figures: Figures,
+    synced: Option<Spot>,
 }
 
 /// What the committer has done.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
-    pub(crate) groups: u64,
-    pub(crate) syncs: u64,
-    pub(crate) records: u64,
+    pub(crate) written: Written,
+    pub(crate) wait_us: Histogram,
+    pub(crate) recycled: u64,
+    /// Bytes kept beside the segments.
+    pub(crate) kept_bytes: u64,
 }
 
 impl Shared {
@@ -83,6 +98,7 @@ impl Shared {
             start,
             durable: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
+            short: AtomicBool::new(false),
             queue: Mutex::default(),
             wake: Condvar::new(),
         }
@@ -179,9 +195,36 @@ impl Shared {
         self.lock().checkpointed.take()
     }
 
-    pub(crate) fn set_figures(&self, writer: &Writer) {
-        self.lock().figures =
-            Figures { groups: writer.groups, syncs: writer.syncs, records: writer.records_written };
+    /// What was written, after each flush; and up to where the last sync that returned has come.
+    pub(crate) fn set_figures(&self, writer: &Writer, waited: impl Iterator<Item = Instant>) {
+        let mut queue = self.lock();
+        queue.synced = Some(writer.synced);
+        let figures = &mut queue.figures;
+        figures.written = writer.written_figures;
+        figures.recycled = writer.space.recycled;
+        figures.kept_bytes = writer.space.bytes();
+        for since in waited {
+            figures.wait_us.add(u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX));
+        }
+        drop(queue);
+        let short = writer.space.is_short();
+        if self.short.swap(short, Ordering::AcqRel) != short {
+            self.watch.turn_wanted();
+        }
+    }
+
+    pub(crate) fn room(&self) -> Room {
+        if self.short.load(Ordering::Acquire) { Room::Short } else { Room::Enough }
+    }
+
+    /// The core has something to do of its own.
+    pub(crate) fn want_turn(&self) {
+        self.watch.turn_wanted();
+    }
+
+    /// Where the journal was known synced last.
+    pub(crate) fn synced(&self) -> Option<Spot> {
+        self.lock().synced
     }
 
     pub(crate) fn figures(&self) -> Figures {

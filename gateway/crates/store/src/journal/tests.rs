@@ -93,8 +93,20 @@ impl Rig {
         content.chunks(4096).filter_map(|block| GroupHeader::decode(block).map(|h| h.0)).collect()
     }
 
+    /// The segments, without what is kept beside them.
     fn segments(&self) -> Vec<String> {
-        crate::files::Files::list(&self.files, "journal").unwrap()
+        let names = crate::files::Files::list(&self.files, "journal").unwrap();
+        names.into_iter().filter(|name| name.ends_with(".seg")).collect()
+    }
+
+    fn look_for_room(&mut self) {
+        self.journal().look_for_room_inline();
+    }
+
+    /// Leaves no room on the disk, not even what is kept for bad times.
+    fn fill_disk(&mut self) {
+        self.journal().use_up_reserve_inline();
+        self.files.set_room(Some(0));
     }
 }
 

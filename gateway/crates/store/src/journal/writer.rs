@@ -3,8 +3,11 @@
 //! It knows the order of writes and syncs that STORE.md 2 asks for, and nothing of batches or threads.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::reader::{DIRECTORY, SegmentFile, Segments, path_of};
+use super::reader::{DIRECTORY, SegmentFile, Segments, Slot, path_of};
+use super::space::Space;
+use crate::Histogram;
 use crate::files::{Files, failed};
 use crate::format::footer::Trailer;
 use crate::format::group::{self, GroupHeader, GroupKind};
@@ -48,9 +51,22 @@ pub(crate) struct Writer {
     buffer_at: u32,
     group_at: usize,
     group_first_record: u32,
+    pub(crate) space: Space,
+    pub(crate) written_figures: Written,
+}
+
+/// What was written since the start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Written {
     pub(crate) groups: u64,
     pub(crate) syncs: u64,
-    pub(crate) records_written: u64,
+    pub(crate) records: u64,
+    /// Of all writes, padding included.
+    pub(crate) bytes: u64,
+    /// Of records, by kind.
+    pub(crate) by_kind: [u64; record::KINDS],
+    pub(crate) group_bytes: Histogram,
+    pub(crate) sync_us: Histogram,
 }
 
 /// Where a start goes on: the place, and the checksum of the group before it.
@@ -66,6 +82,7 @@ impl Writer {
     pub(crate) fn start(
         files: Arc<dyn Files>,
         segments: Arc<Segments>,
+        mut space: Space,
         segment_bytes: u64,
         (start, nonce): (u32, u64),
         number: u32,
@@ -77,7 +94,7 @@ impl Writer {
         let need = size_of_segment(align(group::HEADER + payload) + crate::format::BLOCK, payload);
         let limit = need.max(segment_bytes);
         let reserved = step_up(need, segment_bytes, limit);
-        let segment = create(files.as_ref(), &segments, number, reserved)?;
+        let (segment, reserved) = create(files.as_ref(), &segments, &mut space, number, reserved)?;
         let mut writer = Self {
             files,
             segments,
@@ -98,9 +115,8 @@ impl Writer {
             buffer_at: 0,
             group_at: 0,
             group_first_record: 0,
-            groups: 0,
-            syncs: 0,
-            records_written: 0,
+            space,
+            written_figures: Written::default(),
         };
         writer.begin_group(writer.written, 0)?;
         for copy in copies {
@@ -162,9 +178,14 @@ impl Writer {
         }
         let at = self.buffer.len();
         write(&mut self.buffer);
-        let count = record::write_lines(&mut self.lines, place.offset, &self.buffer[at..]);
+        let written = &self.buffer[at..];
+        let count = record::write_lines(&mut self.lines, place.offset, written);
         self.records += count;
-        self.records_written += u64::from(count);
+        self.written_figures.records += u64::from(count);
+        if let Some(bytes) = record::kind_index(written).and_then(|k| self.written_figures.by_kind.get_mut(k))
+        {
+            *bytes += written.len() as u64;
+        }
         Ok(())
     }
 
@@ -192,7 +213,7 @@ impl Writer {
             self.records_end = self.written;
         }
         self.buffer.resize((self.written.offset - self.buffer_at) as usize, 0);
-        self.groups += 1;
+        self.written_figures.groups += 1;
         Ok(())
     }
 
@@ -223,6 +244,9 @@ impl Writer {
             "write",
             &self.segment.path,
         ))?;
+        let figures = &mut self.written_figures;
+        figures.bytes += self.buffer.len() as u64;
+        figures.group_bytes.add(self.buffer.len() as u64);
         self.sync()?;
         self.claimed = self.synced;
         self.synced = self.written;
@@ -239,8 +263,9 @@ impl Writer {
         self.seal()?;
         let need = size_of_segment(group::HEADER + payload, lines);
         self.limit = need.max(self.segment_bytes);
-        self.reserved = step_up(need, self.segment_bytes, self.limit);
-        self.segment = create(self.files.as_ref(), &self.segments, number, self.reserved)?;
+        let reserved = step_up(need, self.segment_bytes, self.limit);
+        (self.segment, self.reserved) =
+            create(self.files.as_ref(), &self.segments, &mut self.space, number, reserved)?;
         self.sync_directory()?;
         self.written = Spot { segment: number, offset: 0 };
         self.records = 0;
@@ -273,6 +298,11 @@ impl Writer {
         self.sync()
     }
 
+    /// A segment that nobody needs goes, or is kept to be written again.
+    pub(crate) fn retire(&mut self, number: u32, slot: Option<Arc<Slot>>) {
+        self.space.retire(number, slot, self.segment_bytes);
+    }
+
     /// Makes the segment long enough for what waits, and with it for the marks and the footer that may follow: these
     /// never fail for want of room. Nothing is synced here. The sync that acknowledges the groups makes the new length
     /// durable too, because fdatasync flushes a change of size that is needed to read the data; until then the file
@@ -287,11 +317,11 @@ impl Writer {
         };
         if need > self.reserved {
             let length = step_up(need, self.segment_bytes, self.limit);
-            let path = &self.segment.path;
-            self.segment.file.reserve(length).map_err(failed(
+            let segment = &self.segment;
+            self.space.with_room(|_| segment.file.reserve(length)).map_err(failed(
                 self.files.as_ref(),
                 "reserve space in",
-                path,
+                &segment.path,
             ))?;
             self.reserved = length;
         }
@@ -299,12 +329,15 @@ impl Writer {
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
-        self.syncs += 1;
-        self.segment.file.sync().map_err(failed(self.files.as_ref(), "sync", &self.segment.path))
+        let begin = Instant::now();
+        self.segment.file.sync().map_err(failed(self.files.as_ref(), "sync", &self.segment.path))?;
+        self.written_figures.syncs += 1;
+        self.written_figures.sync_us.add(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
+        Ok(())
     }
 
     fn sync_directory(&mut self) -> Result<(), StoreError> {
-        self.syncs += 1;
+        self.written_figures.syncs += 1;
         self.files.sync_directory(DIRECTORY).map_err(failed(self.files.as_ref(), "sync", DIRECTORY))
     }
 }
@@ -315,15 +348,27 @@ fn step_up(need: u64, segment_bytes: u64, limit: u64) -> u64 {
     need.next_multiple_of(step).min(limit).max(need)
 }
 
+/// A segment that was not there before: an old one written again, or a new one. Gives its length too.
 fn create(
     files: &dyn Files,
     segments: &Segments,
+    space: &mut Space,
     number: u32,
-    bytes: u64,
-) -> Result<Arc<SegmentFile>, StoreError> {
+    reserve: u64,
+) -> Result<(Arc<SegmentFile>, u64), StoreError> {
     let path = path_of(number);
-    let file = files.create(&path, bytes).map_err(failed(files, "create", &path))?;
+    let (file, bytes) = match space.take_spare(number)? {
+        Some((file, bytes)) if bytes >= reserve => (file, bytes),
+        Some((file, _)) => {
+            space.with_room(|_| file.reserve(reserve)).map_err(failed(files, "reserve space in", &path))?;
+            (file, reserve)
+        }
+        None => {
+            let create = |files: &dyn Files| files.create(&path, reserve);
+            (space.with_room(create).map_err(failed(files, "create", &path))?, reserve)
+        }
+    };
     let segment = Arc::new(SegmentFile::new(files, number, file));
     segments.insert(Arc::clone(&segment));
-    Ok(segment)
+    Ok((segment, bytes))
 }

@@ -78,9 +78,9 @@ fn a_newer_format_is_refused_and_an_unreadable_one_is_damage() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
     let format = directory.path().join("format");
-    std::fs::write(&format, "2\n").unwrap();
+    std::fs::write(&format, "3\n").unwrap();
     let opened = open(directory.path()).map(|_| ());
-    assert!(matches!(opened, Err(StoreError::Format { found: 2, known: 1, .. })), "{opened:?}");
+    assert!(matches!(opened, Err(StoreError::Format { found: 3, known: 2, .. })), "{opened:?}");
     std::fs::write(&format, "what\n").unwrap();
     assert!(matches!(open(directory.path()).map(|_| ()), Err(StoreError::Damaged { .. })));
     std::fs::remove_file(&format).unwrap();

@@ -1,9 +1,11 @@
 //! Space on disk: reserved ahead in steps, given back, and what happens when there is none.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::Room;
 
 /// What a segment of the usual size grows by, and the small one of a [`Rig`].
 const STEP: u64 = 4 << 20;
@@ -49,7 +51,9 @@ fn twenty_five_kills_leave_at_most_one_step_each() {
     }
     let segments: Vec<u64> = std::fs::read_dir(directory.path().join("journal"))
         .unwrap()
-        .map(|entry| entry.unwrap().metadata().unwrap())
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name().to_str().unwrap().ends_with(".seg"))
+        .map(|entry| entry.metadata().unwrap())
         .map(|metadata| metadata.len().max(metadata.blocks() * 512))
         .collect();
     assert!(segments.len() <= 26, "{segments:?}");
@@ -60,8 +64,9 @@ fn twenty_five_kills_leave_at_most_one_step_each() {
 fn a_start_works_with_less_than_a_segment_free() {
     let mut rig = Rig::new();
     rig.put(10);
-    // One step, and a little for the checkpoint.
-    rig.files.set_room(Some(SMALL_STEP as u64 + 100));
+    rig.fill_disk();
+    // One step, and the checkpoint.
+    rig.files.set_room(Some(SMALL_STEP as u64 + 8192));
     let recovered = rig.reopen().unwrap();
     let entry = recovered.messages[0];
     assert_eq!(rig.journal().body(entry.id, entry.place).read().unwrap().body.len(), 10);
@@ -76,6 +81,7 @@ fn a_start_works_with_less_than_a_segment_free() {
 fn a_start_without_room_for_a_step_fails_clearly_and_leaves_nothing_behind() {
     let mut rig = Rig::new();
     rig.put(10);
+    rig.fill_disk();
     rig.files.set_room(Some(SMALL_STEP as u64 - 1));
     for _ in 0..3 {
         let Err(StoreError::Io { action: "create", path, .. }) = rig.reopen() else { panic!("no error") };
@@ -87,19 +93,76 @@ fn a_start_without_room_for_a_step_fails_clearly_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_step_without_room_fails_clearly_and_loses_nothing_acknowledged() {
-    let mut rig = Rig::new();
-    rig.put(10);
-    rig.files.set_room(Some(10));
-    for _ in 0..3 {
-        rig.put(30_000);
+fn without_any_room_a_write_fails_clearly_and_loses_nothing_acknowledged() {
+    for bytes in [10, 50_000] {
+        let mut rig = Rig::new();
+        rig.put(bytes);
+        rig.fill_disk();
+        let mut puts = 1;
+        while rig.told.failed.lock().unwrap().is_empty() {
+            rig.put(30_000);
+            puts += 1;
+            assert!(puts < 10, "no failure");
+        }
+        let failed = rig.told.failed.lock().unwrap().clone();
+        let [StoreError::Io { action, path, error }] = &failed[..] else { panic!("{failed:?}") };
+        assert!(["reserve space in", "create"].contains(action), "{action}");
+        assert!(path.starts_with("journal/0000000"), "{path}");
+        assert!(error.contains("no storage space"), "{error}");
+        let durable = rig.journal().durable().batch;
+        assert_eq!(durable, puts - 1);
+        rig.files.set_room(None);
+        assert_eq!(rig.reopen().unwrap().messages.len() as u64, durable);
     }
-    let failed = rig.told.failed.lock().unwrap().clone();
-    let [StoreError::Io { action: "reserve space in", path, .. }] = &failed[..] else { panic!("{failed:?}") };
-    assert_eq!(path, "journal/00000001.seg");
-    assert_eq!(rig.journal().durable().batch, 1);
-    rig.files.set_room(None);
+}
+
+/// STORE.md 6: intake pauses, what drains goes on out of the reserve, intake resumes by itself.
+#[test]
+fn a_full_disk_pauses_intake_and_gives_the_reserve_to_those_who_drain() {
+    let mut rig = Rig::new();
+    let stored: Vec<Stored> = (0..20).map(|_| rig.put(20_000)).collect();
+    rig.files.set_room(Some(0));
+    assert_eq!(rig.journal().room(), Room::Enough, "nothing has been asked for yet");
+    let mut drained = 0;
+    for one in &stored {
+        // Each takes a block of its own, so the reserve is needed soon.
+        rig.kill(one);
+        drained += 1;
+        rig.checkpoint();
+        if rig.journal().room() == Room::Short {
+            break;
+        }
+    }
+    assert_eq!(rig.journal().room(), Room::Short);
+    for one in &stored[drained..] {
+        rig.kill(one);
+        rig.checkpoint();
+    }
+    assert!(rig.told.failed.lock().unwrap().is_empty(), "{:?}", rig.told.failed.lock().unwrap());
+    assert_eq!(rig.journal().stat().messages, 0);
+    assert!(rig.told.turns.load(Ordering::Relaxed) > 0, "the core is told that it may look");
+    // What was drained is room again, as much as the reserve had and more.
+    rig.look_for_room();
+    assert_eq!(rig.journal().room(), Room::Enough);
+    rig.put(20_000);
     assert_eq!(rig.reopen().unwrap().messages.len(), 1);
+}
+
+#[test]
+fn a_start_on_a_full_disk_uses_the_reserve_and_takes_nothing_in() {
+    let mut rig = Rig::new();
+    let stored = rig.put(10);
+    rig.files.set_room(Some(0));
+    rig.reopen().unwrap();
+    assert_eq!(rig.journal().room(), Room::Short);
+    rig.kill(&stored);
+    assert!(rig.told.failed.lock().unwrap().is_empty());
+    rig.look_for_room();
+    assert_eq!(rig.journal().room(), Room::Short, "still");
+    rig.files.set_room(None);
+    rig.look_for_room();
+    assert_eq!(rig.journal().room(), Room::Enough);
+    assert_eq!(rig.reopen().unwrap(), Recovered::default());
 }
 
 /// The step comes before the write of the group that needs it, and no mark ever needs one.

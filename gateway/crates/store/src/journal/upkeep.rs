@@ -1,0 +1,301 @@
+//! What the core's half does beside its batches: decides when a checkpoint is due, which segment is compacted and how
+//! fast, and what goes when nothing is written (STORE.md 4).
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::compaction::{Candidate, Compactor, Progress};
+use super::shared::Job;
+use super::{Journal, Spot};
+use crate::batch::{Batch, MovedRecord, MovedWhat};
+use crate::format::record::{self, Parsed};
+use crate::ledger::Segment;
+use crate::{Moved, Op, Room, StoreError, UnitId};
+
+/// A checkpoint is due after this many bytes, or this long after the first record that none covers (STORE.md 4).
+const CHECKPOINT_BYTES: u64 = 64 << 20;
+const CHECKPOINT_AFTER_MS: u64 = 60_000;
+/// Or this long after the one before, when a whole segment waits for it to be dropped.
+const CHECKPOINT_TO_DROP_MS: u64 = 5_000;
+/// Without writes for so long, what is kept for them is given back.
+const IDLE_AFTER_MS: u64 = 10_000;
+/// A segment that is being written is left when so much of it is dead and nothing is written.
+const IDLE_DEAD_BYTES: u64 = 8 << 20;
+/// Compaction begins when the segments hold more than this part of what lives, and one segment beside.
+const EXCESS_PERCENT: u64 = 110;
+/// A segment is not worth moving when more of it lives.
+const SHARE_MAX_PERCENT: u64 = 90;
+/// So many segments that are much shorter than usual are left alone.
+const SHORT_SEGMENTS_MAX: usize = 16;
+/// Compaction may write so much in a second, and half of what all others write beside (its share is in
+/// [`crate::Stat::moved_bytes`]).
+const MOVE_BYTES_PER_SECOND: u64 = 16 << 20;
+const MOVE_BUDGET_MAX: u64 = 32 << 20;
+
+/// See the module's text.
+#[derive(Debug)]
+pub(crate) struct Upkeep {
+    compactor: Compactor,
+    /// The segment that is being read.
+    reading: Option<u32>,
+    /// Segments with a record that does not verify: they stay.
+    stuck: BTreeSet<u32>,
+    /// What compaction may write now.
+    budget: u64,
+    budget_at_ms: u64,
+    written_before: u64,
+    /// Segments read to their end.
+    pub(super) compacted: u64,
+    pub(super) damaged: Vec<String>,
+    /// Whether something was handed over since [`Journal::keep_up`] last looked, and since when not.
+    touched: bool,
+    idle_since_ms: Option<u64>,
+    spares_dropped: bool,
+    checkpoint_at_ms: u64,
+}
+
+impl Upkeep {
+    pub(super) fn new(compactor: Compactor) -> Self {
+        Self {
+            compactor,
+            reading: None,
+            stuck: BTreeSet::new(),
+            budget: MOVE_BYTES_PER_SECOND,
+            budget_at_ms: 0,
+            written_before: 0,
+            compacted: 0,
+            damaged: Vec::new(),
+            touched: true,
+            idle_since_ms: None,
+            spares_dropped: false,
+            checkpoint_at_ms: 0,
+        }
+    }
+
+    /// A batch was handed over.
+    pub(super) fn touched(&mut self) {
+        self.touched = true;
+    }
+}
+
+impl Journal {
+    /// Everything that is due by the clock, but for the checkpoint.
+    pub(super) fn keep_up(&mut self, monotonic_ms: u64) {
+        self.refill_budget(monotonic_ms);
+        self.give_back_when_idle(monotonic_ms);
+        self.choose();
+    }
+
+    pub(super) fn is_checkpoint_due(&mut self, monotonic_ms: u64) -> bool {
+        if !self.snapshots.is_empty() {
+            return true;
+        }
+        let bytes = self.uncovered_bytes();
+        if bytes == 0 {
+            return false;
+        }
+        let since = *self.uncovered_since_ms.get_or_insert(monotonic_ms);
+        let due = bytes >= CHECKPOINT_BYTES
+            || monotonic_ms.saturating_sub(since) >= CHECKPOINT_AFTER_MS
+            || (monotonic_ms.saturating_sub(self.upkeep.checkpoint_at_ms) >= CHECKPOINT_TO_DROP_MS
+                && self.dead_bytes() >= self.options.segment_bytes / 2);
+        if due {
+            self.upkeep.checkpoint_at_ms = monotonic_ms;
+        }
+        due
+    }
+
+    fn uncovered_bytes(&self) -> u64 {
+        let Spot { segment, offset } = self.shared.head.spot();
+        let segments = u64::from(segment.saturating_sub(self.covered.segment));
+        (segments * self.options.segment_bytes + u64::from(offset))
+            .saturating_sub(u64::from(self.covered.offset))
+    }
+
+    /// Bytes of segments that only wait for a checkpoint.
+    fn dead_bytes(&self) -> u64 {
+        let current = self.shared.head.spot().segment;
+        let dead =
+            self.ledger.segments().filter(|(number, segment)| *number < current && segment.live() == 0);
+        dead.map(|(_, segment)| u64::from(segment.end)).sum()
+    }
+
+    fn refill_budget(&mut self, monotonic_ms: u64) {
+        let written = self.shared.figures().written;
+        let moved = written.by_kind.last().copied().unwrap_or_default();
+        let by_others = written.bytes.saturating_sub(moved);
+        let upkeep = &mut self.upkeep;
+        let passed = monotonic_ms.saturating_sub(upkeep.budget_at_ms);
+        let more = MOVE_BYTES_PER_SECOND.saturating_mul(passed) / 1000
+            + by_others.saturating_sub(upkeep.written_before) / 2;
+        upkeep.budget = upkeep.budget.saturating_add(more).min(MOVE_BUDGET_MAX);
+        (upkeep.budget_at_ms, upkeep.written_before) = (monotonic_ms, by_others);
+    }
+
+    /// Nothing was written for a while: old segments need not be kept, and a segment full of what is dead need not be
+    /// the one that is written next.
+    fn give_back_when_idle(&mut self, monotonic_ms: u64) {
+        if std::mem::take(&mut self.upkeep.touched) {
+            self.upkeep.idle_since_ms = None;
+            self.upkeep.spares_dropped = false;
+        }
+        let since = *self.upkeep.idle_since_ms.get_or_insert(monotonic_ms);
+        if monotonic_ms.saturating_sub(since) < IDLE_AFTER_MS || self.shared.in_flight() > 0 {
+            return;
+        }
+        let current = self.shared.head.spot();
+        let live = self.ledger.segments().find(|(number, _)| *number == current.segment);
+        let live = live.map_or(0, |(_, segment)| segment.live_bytes());
+        if u64::from(current.offset).saturating_sub(live)
+            >= IDLE_DEAD_BYTES.min(self.options.segment_bytes / 4)
+            && let Some(left) = self.shared.head.leave_segment()
+        {
+            self.ledger.set_end(left.segment, left.offset);
+            self.shared.push(Job::Roll(left.segment + 1));
+        } else if !std::mem::replace(&mut self.upkeep.spares_dropped, true) {
+            self.shared.push(Job::DropSpares);
+        }
+    }
+
+    /// Chooses the segment that is moved next, if one should be.
+    fn choose(&mut self) {
+        if self.upkeep.reading.is_some() || self.shared.failure().is_some() {
+            return;
+        }
+        let Some(number) = self.sparsest() else { return };
+        let Some(segment) = self.segments.get(number) else { return };
+        if let Some(entry) = self.ledger.entry(number) {
+            self.upkeep.reading = Some(number);
+            self.upkeep.compactor.begin(segment, entry);
+        }
+    }
+
+    fn sparsest(&self) -> Option<u32> {
+        // Whatever lies before the last sync's segment is sealed and on disk.
+        let synced = self.shared.synced()?.segment;
+        let sealed = || {
+            let before = self.ledger.segments().take_while(|(number, _)| *number < synced);
+            before.filter(|(number, segment)| segment.live() > 0 && !self.upkeep.stuck.contains(number))
+        };
+        let (bytes, live) = sealed().fold((0, 0), |(bytes, live), (_, segment)| {
+            (bytes + u64::from(segment.end), live + segment.live_bytes())
+        });
+        let usual = self.options.segment_bytes;
+        if bytes > live * EXCESS_PERCENT / 100 + usual {
+            let share = |segment: &Segment| segment.live_bytes() * 1000 / u64::from(segment.end).max(1);
+            let (number, segment) = sealed().min_by_key(|(_, segment)| share(segment))?;
+            if share(segment) < SHARE_MAX_PERCENT * 10 {
+                return Some(number);
+            }
+        }
+        let short = || sealed().filter(|(_, segment)| u64::from(segment.end) < usual / 4);
+        if short().count() > SHORT_SEGMENTS_MAX {
+            return short().min_by_key(|(_, segment)| segment.end).map(|(number, _)| number);
+        }
+        None
+    }
+
+    /// Takes up what compaction has read, and adds copies of what still lives to the batch.
+    pub(super) fn move_some(&mut self, batch: &mut Batch, moved: &mut dyn FnMut(&Moved) -> bool) {
+        // Without room there is nothing more urgent.
+        if self.upkeep.budget == 0 && self.shared.room() == Room::Enough {
+            return;
+        }
+        match self.upkeep.compactor.progress() {
+            None => {}
+            Some(Progress::Records(records)) => {
+                let bytes: u64 = records.iter().map(|r| r.bytes.len() as u64).sum();
+                self.upkeep.budget = self.upkeep.budget.saturating_sub(bytes);
+                if let Err((number, error)) = self.move_records(records, batch, moved) {
+                    self.stuck(number, &error);
+                }
+            }
+            Some(Progress::Done) => {
+                self.upkeep.compacted += 1;
+                self.upkeep.reading = None;
+                self.choose();
+            }
+            Some(Progress::Stuck(number, error)) => {
+                self.stuck(number, &error);
+                self.upkeep.reading = None;
+                self.choose();
+            }
+        }
+    }
+
+    fn stuck(&mut self, number: u32, error: &StoreError) {
+        tracing::error!(%error, "a live record cannot be moved: its segment stays; see `store check`");
+        self.upkeep.damaged.push(error.to_string());
+        self.upkeep.stuck.insert(number);
+    }
+
+    /// Checks again that each lives: it may have died since it was read. What dies in the batch that is open is seen
+    /// when that is entered into the ledger.
+    fn move_records(
+        &mut self,
+        records: Vec<Candidate>,
+        batch: &mut Batch,
+        moved: &mut dyn FnMut(&Moved) -> bool,
+    ) -> Result<(), (u32, StoreError)> {
+        let (mut copies, mut told) = (Vec::new(), Vec::new());
+        let mut units = BTreeSet::new();
+        for Candidate { from, bytes } in records {
+            if !self.ledger.is_live(from) {
+                continue;
+            }
+            let what = match record::parse(&bytes, from) {
+                Some(Parsed::Message(entry, unit, _)) => {
+                    told.push((copies.len(), entry));
+                    MovedWhat::Message { id: entry.id, unit, kept: true }
+                }
+                Some(Parsed::Keyed(Some(unit), _)) if self.ledger.is_undecided(unit) => {
+                    units.insert(unit);
+                    continue;
+                }
+                Some(Parsed::Keyed(_, change)) => MovedWhat::Keyed(change.key),
+                Some(Parsed::Prepare { unit, .. }) => MovedWhat::OfUnit(unit),
+                _ => {
+                    let what = "a live record is of a kind that does not live".to_owned();
+                    let path = self.files.show(&super::reader::path_of(from.segment));
+                    let error = StoreError::Damaged { path, offset: u64::from(from.offset), what };
+                    return Err((from.segment, error));
+                }
+            };
+            copies.push(MovedRecord { from, bytes, what });
+        }
+        for unit in units {
+            self.copy_changes(unit, &mut copies);
+        }
+        if copies.is_empty() {
+            return Ok(());
+        }
+        let places = batch.moved(copies);
+        let mut from_places = HashMap::new();
+        let Some(Op::Moved(copies)) = batch.ops.last_mut() else { return Ok(()) };
+        for (index, entry) in told {
+            let (Some(copy), Some(to)) = (copies.get_mut(index), places.get(index)) else { continue };
+            from_places.insert(entry.id, copy.from);
+            let now_known = moved(&Moved {
+                id: entry.id,
+                owner: entry.owner,
+                order: entry.order,
+                priority: entry.priority,
+                from: copy.from,
+                to: *to,
+            });
+            if let MovedWhat::Message { kept, .. } = &mut copy.what {
+                *kept = !now_known;
+            }
+        }
+        self.moving.push_back((batch.position, from_places));
+        Ok(())
+    }
+
+    /// The changes of an undecided unit, all of them in their order: their places tell that order.
+    fn copy_changes(&self, unit: UnitId, copies: &mut Vec<MovedRecord>) {
+        for (change, from) in self.ledger.keyed_of(unit) {
+            let mut bytes = Vec::new();
+            record::write_keyed(&mut bytes, Some(unit), change);
+            copies.push(MovedRecord { from: *from, bytes: bytes.into(), what: MovedWhat::OfUnit(unit) });
+        }
+    }
+}
