@@ -12,9 +12,13 @@ mod bodies;
 mod command;
 mod devices;
 mod durable;
+#[cfg(test)]
+pub(crate) mod faulty;
 mod hand_over;
 mod handle;
 mod lanes;
+mod recovery;
+mod space;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -25,7 +29,8 @@ pub(crate) use command::{
     Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
     ToDevice, ToMq,
 };
-pub(crate) use durable::{Announcer, durable};
+pub(crate) use durable::{Announcer, Durable};
 pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
-pub(crate) use turn::{Core, Parts, Wiring};
+pub(crate) use recovery::{Machinery, Machines};
+pub(crate) use turn::{Core, Wiring};

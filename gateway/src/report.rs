@@ -137,6 +137,12 @@ pub struct StoreReport {
     pub records: u64,
     /// Checkpoints since the start.
     pub checkpoints: u64,
+    /// Recoveries in this process: how often the journal could not be written.
+    pub recoveries: u64,
+    /// When the last one was, and why.
+    pub recovered: Option<String>,
+    /// Whether new messages are taken.
+    pub room: bool,
 }
 
 /// An exit of the chain.

@@ -2,6 +2,8 @@
 
 mod identity;
 mod scripts;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use identity::Identity;
 
@@ -15,7 +17,7 @@ use std::time::Duration;
 use anyhow::Context;
 use async_trait::async_trait;
 use mqe_exits::{Chain, Registry};
-use store::{Batch, Journal, OpenOptions, Recovered, Store, Watch};
+use store::{Batch, Journal, OpenOptions, Recovered, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, Semaphore};
@@ -24,30 +26,29 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminBackend, AdminBounds};
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::config::Config;
-use crate::core::{Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Lane, Parts, Wiring};
+use crate::core::{
+    Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Durable, Lane, Machinery, Machines, Wiring,
+};
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
 use crate::report::{DeviceReport, Listeners, StatusReport};
 use crate::source::{self, BatchLimits, LocalSource, SourceState};
 
-/// Runs the service until a signal ends it, or the journal fails.
+/// Runs the service until a signal ends it, or the journal fails and cannot be recovered.
 pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()> {
     // First of all, so that a stop that comes during the start is one in order too.
     let mut signals = Signals::listen()?;
     let directory = config.store.directory.clone();
-    let arrived = Arc::new(Notify::new());
-    let (mut core, parts) = recover(&config, Arc::clone(&arrived)).await?;
+    let config = Arc::new(config);
+    let (core, parts) = start_core(&config).await?;
     let chain = Chain::start(&registry, config.chain(), [config.gateway.name], None)
         .await
         .context("the exits cannot be started")?;
-    let mut service = Service::new(&config, &parts, Arc::new(chain), arrived)?;
-    let mut core_task = tokio::spawn(async move {
-        let outcome = core.run().await;
-        (core, outcome)
-    });
+    let mut service = Service::new(&config, parts, Arc::new(chain))?;
+    let mut core_task = tokio::spawn(core.serve());
     let started = tokio::select! {
         outcome = service.start(&config) => outcome,
         failed = &mut core_task => return Err(core_ended(failed)),
@@ -80,52 +81,72 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     Ok(())
 }
 
-/// The core with what it recovered, and the parts that others need.
-async fn recover(config: &Config, arrived: Arc<Notify>) -> anyhow::Result<(Core, Parts)> {
-    let core_notify = Arc::new(Notify::new());
-    let (announcer, durable) = crate::core::durable(Arc::clone(&core_notify));
+/// What the tasks around the core need of it.
+struct Parts {
+    core: CoreHandle,
+    identity: Identity,
+    bodies: Bodies,
+    arrived: Arc<Notify>,
+    serving: Arc<AtomicBool>,
+}
+
+/// The core with what the data directory holds, and the parts that others need.
+async fn start_core(config: &Arc<Config>) -> anyhow::Result<(Core, Parts)> {
+    let (announcer, durable) = Announcer::new();
     let options = OpenOptions {
         segment_bytes: config.store.segment_bytes,
         ..OpenOptions::new(config.store.directory.clone(), Arc::<Announcer>::clone(&announcer))
     };
-    let (mut journal, recovered): (Journal, Recovered) =
+    let (journal, recovered): (Journal, Recovered) =
         tokio::task::spawn_blocking(move || Journal::open(options))
             .await
             .context("the store did not open")??;
-    // The committer tells only of what comes: a start that has nothing to write would wait for ever.
-    announcer.durable(journal.durable());
-    let now = clock::now();
-    let mut batch: Batch = journal.begin();
-    let identity = Identity::recover(&recovered, config.queue_manager.name, now, &mut batch)?;
-    let queue_manager = qmgr::QueueManager::new(
-        qmgr::Settings {
-            dev_objects: config.queue_manager.dev_objects,
-            hash_key: identity.hash_key,
-            ..qmgr::Settings::new(config.queue_manager.name, identity.qmgr_id, config.gateway.name)
-        },
-        &recovered,
-        qmgr::Now { wall_ms: now.wall_ms, instant: now.instant },
-        &mut batch,
-    )?;
-    let area = device::area(config, &identity, &recovered, now, &mut batch)?;
-    drop(recovered);
-    let position = journal.submit(batch);
+    core_on(config, Box::new(journal), recovered, announcer, durable).await
+}
+
+async fn core_on(
+    config: &Arc<Config>,
+    store: Box<dyn Store>,
+    recovered: Recovered,
+    announcer: Arc<Announcer>,
+    durable: Durable,
+) -> anyhow::Result<(Core, Parts)> {
     let bodies = Bodies::new(config.limits.in_flight_bytes_max);
+    let (arrived, serving) = <(Arc<Notify>, Arc<AtomicBool>)>::default();
     let wiring = Wiring {
-        durable: durable.clone(),
-        committed: core_notify,
-        arrived,
-        bodies,
+        announcer,
+        arrived: Arc::clone(&arrived),
+        bodies: bodies.clone(),
         gateway: config.gateway.name,
+        serving: Arc::clone(&serving),
+        machinery: Arc::new(FromConfig(Arc::clone(config))),
     };
-    let core = Core::new(Box::new(journal), queue_manager, area, wiring);
-    let parts = core.parts(identity);
-    // Nothing is served before what the start itself wrote is on disk (STORE.md 3.3).
-    if durable.clone().wait(Some(position)).await.is_err() {
-        let why = durable.failure().map_or_else(String::new, |error| error.to_string());
-        anyhow::bail!("the store cannot be written: {why}");
+    let (core, identity) = Core::start(store, recovered, durable, wiring).await?;
+    let handle = core.handle();
+    Ok((core, Parts { core: handle, identity, bodies, arrived, serving }))
+}
+
+/// Queue manager and area as the configuration wants them.
+#[derive(Debug)]
+struct FromConfig(Arc<Config>);
+
+impl Machinery for FromConfig {
+    fn machines(&self, recovered: &Recovered, now: Moment, batch: &mut Batch) -> anyhow::Result<Machines> {
+        let config = &self.0;
+        let identity = Identity::recover(recovered, config.queue_manager.name, now, batch)?;
+        let queue_manager = qmgr::QueueManager::new(
+            qmgr::Settings {
+                dev_objects: config.queue_manager.dev_objects,
+                hash_key: identity.hash_key,
+                ..qmgr::Settings::new(config.queue_manager.name, identity.qmgr_id, config.gateway.name)
+            },
+            recovered,
+            qmgr::Now { wall_ms: now.wall_ms, instant: now.instant },
+            batch,
+        )?;
+        let area = device::area(config, &identity, recovered, now, batch)?;
+        Ok(Machines { queue_manager, area, identity })
     }
-    Ok((core, parts))
 }
 
 /// The tasks around the core.
@@ -152,8 +173,8 @@ struct Service {
 }
 
 impl Service {
-    fn new(config: &Config, parts: &Parts, chain: Arc<Chain>, arrived: Arc<Notify>) -> anyhow::Result<Self> {
-        let core = parts.handle.connection();
+    fn new(config: &Config, parts: Parts, chain: Arc<Chain>) -> anyhow::Result<Self> {
+        let Parts { core, identity, bodies, arrived, serving } = parts;
         let mq_listener = net::listen("mq", config.queue_manager.listen)?;
         let device_listener = net::listen("devices", config.devices.listen)?;
         let admin_listener = net::listen("admin", config.admin.listen)?;
@@ -162,7 +183,6 @@ impl Service {
             devices: address(&device_listener)?,
             admin: address(&admin_listener)?,
         };
-        let bodies = parts.bodies.clone();
         let (intake, connections) = (CancellationToken::new(), CancellationToken::new());
         let write_stall = Duration::from_secs(config.limits.write_stall_seconds_max.into());
         let handshake = Duration::from_secs(config.limits.handshake_seconds_max.into());
@@ -170,7 +190,7 @@ impl Service {
             core: core.connection(),
             config: Arc::new(mq_channel::ServerConfig {
                 handshake_timeout: handshake,
-                ..mq_channel::ServerConfig::new(config.queue_manager.name, parts.identity.qmgr_id)
+                ..mq_channel::ServerConfig::new(config.queue_manager.name, identity.qmgr_id)
             }),
             bodies: bodies.clone(),
             quiesce: intake.clone(),
@@ -209,7 +229,7 @@ impl Service {
         };
         let backend = Arc::new(Backend {
             core: core.connection(),
-            ready: AtomicBool::new(false),
+            serving,
             listeners: listeners.clone(),
             mq: Arc::clone(&mq.count),
             devices: Arc::clone(&devices.count),
@@ -285,7 +305,7 @@ impl Service {
 
     /// The line that scripts wait for (INTERFACE.md 3).
     fn say_ready(&self, directory: &Path) -> anyhow::Result<()> {
-        self.backend.ready.store(true, Ordering::Release);
+        self.backend.serving.store(true, Ordering::Release);
         let Listeners { mq, devices, admin } = &self.listeners;
         let (queue_manager, gateway) = &self.names;
         let mut out = std::io::stdout().lock();
@@ -301,10 +321,12 @@ impl Service {
 
     /// Ends in order: no new connections, what is in flight until the grace is over, then all others.
     async fn end(self, grace: Duration) {
-        self.backend.ready.store(false, Ordering::Release);
+        self.backend.serving.store(false, Ordering::Release);
         self.intake.cancel();
-        // A core that has ended takes no commands, and needs none.
-        let _ = self.core.send(Lane::Control, Command::Quiesce).await;
+        // A core that has ended takes no commands, and needs none. One that recovers is waited for.
+        if let Ok(core) = self.core.newest().await {
+            let _ = core.send(Lane::Control, Command::Quiesce).await;
+        }
         self.tracker.close();
         // The administration stays for a stop that takes long; it is not waited for.
         let quiet = async {
@@ -330,22 +352,22 @@ impl Service {
             chain.term().await;
         }
         // The same.
-        let _ = core.send(Lane::Control, Command::Stop).await;
+        if let Ok(core) = core.newest().await {
+            let _ = core.send(Lane::Control, Command::Stop).await;
+        }
     }
 }
 
 /// Waits for the core's last step, and closes the store.
-async fn close(core_task: JoinHandle<(Core, anyhow::Result<()>)>) -> anyhow::Result<()> {
-    let (core, outcome) = core_task.await.context("the core ended unexpectedly")?;
-    outcome?;
-    tokio::task::spawn_blocking(move || core.close()).await.context("the store did not close")??;
-    Ok(())
+async fn close(core_task: JoinHandle<anyhow::Result<Core>>) -> anyhow::Result<()> {
+    let core = core_task.await.context("the core ended unexpectedly")??;
+    tokio::task::spawn_blocking(move || core.close()).await.context("the store did not close")?
 }
 
-fn core_ended(ended: Result<(Core, anyhow::Result<()>), tokio::task::JoinError>) -> anyhow::Error {
+fn core_ended(ended: Result<anyhow::Result<Core>, tokio::task::JoinError>) -> anyhow::Error {
     match ended {
-        Ok((_, Err(error))) => error,
-        Ok((_, Ok(()))) => anyhow::anyhow!("the core ended unexpectedly"),
+        Ok(Err(error)) => error,
+        Ok(Ok(_)) => anyhow::anyhow!("the core ended unexpectedly"),
         Err(panicked) => anyhow::anyhow!("the core ended unexpectedly: {panicked}"),
     }
 }
@@ -392,7 +414,8 @@ fn address(listener: &TcpListener) -> anyhow::Result<String> {
 /// What the admin listener asks.
 struct Backend {
     core: CoreHandle,
-    ready: AtomicBool,
+    /// From `ready` until the stop begins.
+    serving: Arc<AtomicBool>,
     listeners: Listeners,
     mq: Arc<ConnectionCount>,
     devices: Arc<ConnectionCount>,
@@ -406,12 +429,11 @@ struct Backend {
 #[async_trait]
 impl AdminBackend for Backend {
     fn ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire)
+        self.serving.load(Ordering::Acquire) && !self.core.is_recovering()
     }
 
     async fn status(&self) -> StatusReport {
-        let core =
-            self.core.ask(Lane::Control, |answer| Command::Status { answer }).await.unwrap_or_default();
+        let core = self.core.inquire(|answer| Command::Status { answer }).await.unwrap_or_default();
         let mut report = StatusReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_s: clock::now().instant.duration_since(self.started).as_secs(),
@@ -435,11 +457,11 @@ impl AdminBackend for Backend {
     }
 
     async fn devices(&self) -> Vec<DeviceReport> {
-        self.core.ask(Lane::Control, |answer| Command::Devices { answer }).await.unwrap_or_default()
+        self.core.inquire(|answer| Command::Devices { answer }).await.unwrap_or_default()
     }
 
     async fn device(&self, name: &str) -> Option<DeviceReport> {
         let device = mqe::DeviceName::new(name).ok()?;
-        self.core.ask(Lane::Control, |answer| Command::DeviceReport { device, answer }).await.ok().flatten()
+        self.core.inquire(|answer| Command::DeviceReport { device, answer }).await.ok().flatten()
     }
 }

@@ -8,6 +8,8 @@
 //!  STOPPED <── an exit says CLOSE_CHANNEL, or the chain cannot go on
 //! ```
 //!
+//! A disk without room for new messages pauses it too (RETRYING), and ends of generations of the core begin it anew.
+//!
 //! Nothing is decided here for good: the hand-over looks again at each lock, and until it is made the messages are
 //! on the transmission queue.
 
@@ -21,14 +23,12 @@ use mq_wire::{Coding, Mqmd, QMgrName, QName, Reader};
 use mqe::DeviceName;
 use mqe_exits::{Chain, Direction, ExitMessage, Origin, Verdict};
 use qmgr::Holder;
-use store::Id;
+use store::{Id, Room};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-use crate::core::{
-    self, Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped,
-};
+use crate::core::{Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped};
 use crate::report::{ExitReport, SourceReport};
 
 pub(crate) use address::{dead_letter, delivery};
@@ -38,6 +38,10 @@ const HOLDER: Holder = Holder(1);
 
 /// After how long a message that can go nowhere is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// What status says while there is no room.
+const NO_ROOM: &str =
+    "the disk is full: what is for devices waits on the transmission queue until there is room";
 
 /// Messages that can go nowhere, at which the listener does not go on with others.
 const STUCK_MESSAGES_MAX: usize = 10_000;
@@ -106,6 +110,8 @@ impl SourceState {
 
 /// Why the listener does not go on with the next batch at once.
 enum Pause {
+    /// There is no room for new messages.
+    NoRoom,
     /// Something is wrong that may pass.
     Retry(String),
     /// An operator must look.
@@ -115,13 +121,31 @@ enum Pause {
 /// Runs the listener until it is stopped.
 pub(crate) async fn run(source: LocalSource) {
     loop {
+        // The locks end with the generation of the core in which they were taken: another one is begun with nothing.
+        let generation = tokio::select! {
+            biased;
+            () = source.stop.cancelled() => return,
+            newest = source.core.newest() => newest,
+        };
+        let Ok(core) = generation else { return };
         let pause = tokio::select! {
             biased;
             () = source.stop.cancelled() => return,
-            pause = batches(&source) => pause,
+            () = core.ended() => continue,
+            pause = batches(&source, &core) => pause,
         };
         match pause {
+            // If the core has ended for good, there is no newest generation either.
+            Err(Stopped) if source.core.is_recovering() => {}
             Err(Stopped) => return,
+            Ok(Pause::NoRoom) => {
+                source.state.set("RETRYING", Some(NO_ROOM.to_owned()));
+                tokio::select! {
+                    () = source.stop.cancelled() => return,
+                    // Whatever ends the wait is looked at where the next batch begins.
+                    _ = core.enough_room() => {}
+                }
+            }
             Ok(Pause::Stop(why)) => {
                 source.state.set("STOPPED", Some(why));
                 source.stop.cancelled().await;
@@ -169,20 +193,23 @@ impl Stuck {
 }
 
 /// Moves batch after batch until something is wrong.
-async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
+async fn batches(source: &LocalSource, core: &CoreHandle) -> Result<Pause, Stopped> {
     let mut stuck = Stuck::default();
     loop {
+        if core.room() == Room::Short {
+            core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
+            return Ok(Pause::NoRoom);
+        }
         if stuck.again.is_some_and(|again| again <= clock::now().instant) {
             let Stuck { ids, .. } = std::mem::take(&mut stuck);
-            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids }).await?;
+            core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids }).await?;
         }
         if stuck.ids.len() >= STUCK_MESSAGES_MAX {
             let reason = stuck.reason().unwrap_or_default();
-            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
+            core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
             return Ok(Pause::Retry(reason));
         }
-        let locked = source
-            .core
+        let locked = core
             .ask(Lane::Intake, |answer| Command::Lock {
                 queue: source.queue,
                 holder: HOLDER,
@@ -193,7 +220,7 @@ async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
         let batch = match locked {
             Ok(batch) => batch,
             Err(reason) => {
-                source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
+                core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
                 return Ok(Pause::Retry(format!(
                     "the transmission queue {} cannot be read: {reason}: {}",
                     source.queue,
@@ -211,18 +238,17 @@ async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
         }
         // Whatever happens from here on, what was locked is given back, handed over, or stuck.
         let ids: HashSet<Id> = batch.iter().map(|locked| locked.body.id()).collect();
-        let Addressed { deliveries, unreadable, pause } = addressed(source, batch).await;
+        let Addressed { deliveries, unreadable, pause } = addressed(source, core, batch).await;
         let known = deliveries.iter().map(|delivery| delivery.id).chain(unreadable.iter().map(|(id, _)| *id));
         let rest: Vec<Id> = ids.difference(&known.collect()).copied().collect();
         if !rest.is_empty() {
-            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: rest }).await?;
+            core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: rest }).await?;
         }
         for (id, why) in unreadable {
             stuck.add(vec![(id, None)], Some(why));
         }
         let held = stuck.devices.clone();
-        let handed_over = source
-            .core
+        let handed_over = core
             .ask(Lane::Complete, |answer| Command::HandOver { holder: HOLDER, deliveries, held, answer })
             .await?;
         let HandedOver { moved, dead_lettered, stuck: more, why } = handed_over;
@@ -234,7 +260,7 @@ async fn batches(source: &LocalSource) -> Result<Pause, Stopped> {
             );
         }
         if let Some(pause) = pause {
-            source.core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
+            core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
             return Ok(pause);
         }
     }
@@ -251,7 +277,7 @@ struct Addressed {
 }
 
 /// Reads a batch, runs the exits on it, and says where each message goes.
-async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
+async fn addressed(source: &LocalSource, core: &CoreHandle, batch: Vec<LockedBody>) -> Addressed {
     let mut addressed = Addressed::default();
     let origin = Origin::new(&source.queue.to_string(), Direction::FromMq);
     let mut messages = Vec::with_capacity(batch.len());
@@ -264,7 +290,7 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
             Err(why) => {
                 let what = format!("message {id} on {}: {why}", source.queue);
                 // A core that has ended tells nobody any more.
-                let _ = source.core.send(Lane::Control, Command::Damaged { id, what }).await;
+                let _ = core.send(Lane::Control, Command::Damaged { id, what }).await;
                 addressed.unreadable.push((id, why));
             }
         }
@@ -290,7 +316,7 @@ async fn addressed(source: &LocalSource, batch: Vec<LockedBody>) -> Addressed {
 
 /// A locked message as the exits see it.
 async fn message(origin: Origin, locked: LockedBody) -> Result<ExitMessage, String> {
-    let record = core::read(locked.body).await.map_err(|error| error.to_string())?;
+    let record = crate::core::read(locked.body).await.map_err(|error| error.to_string())?;
     let descriptor = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE))
         .map_err(|error| format!("its descriptor: {error}"))?;
     Ok(ExitMessage::new(origin, descriptor, record.body))

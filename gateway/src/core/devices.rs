@@ -91,7 +91,7 @@ impl Core {
     ) -> Result<(), Reason> {
         let DevicePutBody { queue, q_mgr, message } = body;
         // A device that bears the name of this queue manager or of the gateway takes none of their messages.
-        let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.gateway;
+        let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.wiring.gateway;
         let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
         if let Some(other) = other.filter(|_| !is_ours) {
             return self.give_to_device(&other, message, unit, commit, turn);
@@ -156,8 +156,8 @@ impl Core {
 
     /// A device refused a message for good: it is read outside of the core, and comes back as a command.
     pub(super) fn dead_letter_later(&self, device: DeviceName, uid: Uid, body: BodyRef, reason: Reason) {
-        let (sender, bodies) = (self.sender(), self.bodies.clone());
-        self.helpers.spawn(async move {
+        let (sender, bodies) = (self.sender(), self.wiring.bodies.clone());
+        self.lasting.helpers.spawn(async move {
             let _share = bodies.share(FRAME_BYTES_MAX).await;
             match super::read(body).await {
                 Ok(record) => {

@@ -1,39 +1,80 @@
 //! The way into the core, as the other tasks hold it.
+//!
+//! The core's state has *generations*: one from the start, another after each recovery in the process. A connection
+//! belongs to the one in which it began and ends with it. Its commands go into lanes that end with the generation,
+//! so that nothing which was asked of the old state is ever applied to the new one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mq_wire::ChannelName;
 use qmgr::ConnId;
-use store::Position;
-use tokio::sync::oneshot;
+use store::{BodyFiles, Position, Room};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::command::{ChannelTerms, Command};
 use super::durable::{Durable, NotDurable};
 use super::lanes::{Lane, LaneSender, Stopped};
 
+/// What belongs to one generation of the core's state.
+#[derive(Debug)]
+pub(crate) struct Generation {
+    pub(super) lanes: LaneSender<Command>,
+    pub(super) durable: Durable,
+    /// Cancelled when the journal has failed.
+    pub(super) ended: CancellationToken,
+    /// Names of long bodies carry the number of the start.
+    pub(super) body_files: BodyFiles,
+    pub(super) room: watch::Receiver<Room>,
+}
+
 /// A sender into the core. Each connection has its own, made with [`CoreHandle::connection`].
 #[derive(Debug)]
 pub(crate) struct CoreHandle {
+    generations: watch::Receiver<Arc<Generation>>,
+    generation: Arc<Generation>,
     lanes: LaneSender<Command>,
-    durable: Durable,
     conn: ConnId,
     conns: Arc<AtomicU64>,
 }
 
 impl CoreHandle {
-    pub(super) fn new(lanes: LaneSender<Command>, durable: Durable) -> Self {
-        Self { lanes, durable, conn: ConnId(0), conns: Arc::new(AtomicU64::new(1)) }
+    pub(super) fn new(generations: watch::Receiver<Arc<Generation>>) -> Self {
+        let generation = Arc::clone(&generations.borrow());
+        let lanes = generation.lanes.for_connection();
+        Self { generations, generation, lanes, conn: ConnId(0), conns: Arc::new(AtomicU64::new(1)) }
     }
 
-    /// A sender for another connection, with a number of its own: the order is kept per connection.
+    /// A sender for another connection, with a number of its own: the order is kept per connection. It is of the
+    /// newest generation, which may have ended.
     pub(crate) fn connection(&self) -> Self {
+        let generation = Arc::clone(&self.generations.borrow());
         Self {
-            lanes: self.lanes.for_connection(),
-            durable: self.durable.clone(),
+            generations: self.generations.clone(),
+            lanes: generation.lanes.for_connection(),
+            generation,
             conn: ConnId(self.conns.fetch_add(1, Ordering::Relaxed)),
             conns: Arc::clone(&self.conns),
         }
+    }
+
+    /// The same, but of a generation that lives: while the store recovers, this waits.
+    pub(crate) async fn newest(&self) -> Result<Self, Stopped> {
+        let mut generations = self.generations.clone();
+        // Without a core there is no sender any more.
+        generations.wait_for(|newest| !newest.ended.is_cancelled()).await.map_err(|_| Stopped)?;
+        Ok(self.connection())
+    }
+
+    /// Returns when the journal has failed: what this connection had is void.
+    pub(crate) async fn ended(&self) {
+        self.generation.ended.cancelled().await;
+    }
+
+    /// Whether the store is being recovered.
+    pub(crate) fn is_recovering(&self) -> bool {
+        self.generations.borrow().ended.is_cancelled()
     }
 
     /// The number of this connection; never given again while the process lives.
@@ -57,6 +98,20 @@ impl CoreHandle {
         answered.await.map_err(|_| Stopped)
     }
 
+    /// Asks what changes nothing, of whatever generation lives: while the store recovers, this waits.
+    pub(crate) async fn inquire<T>(
+        &self,
+        command: impl Fn(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, Stopped> {
+        loop {
+            let newest = self.newest().await?;
+            match newest.ask(Lane::Control, &command).await {
+                Err(Stopped) if newest.generation.ended.is_cancelled() => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// What a server-connection channel allows; none if there is no such channel.
     pub(crate) async fn channel(&self, channel: ChannelName) -> Result<Option<ChannelTerms>, Stopped> {
         self.ask(Lane::Control, |answer| Command::Channel { channel, answer }).await
@@ -64,10 +119,27 @@ impl CoreHandle {
 
     /// Returns when the position is on disk.
     pub(crate) async fn durable(&self, position: Option<Position>) -> Result<(), NotDurable> {
-        if self.durable.is_durable(position) {
+        if self.generation.durable.is_durable(position) {
             return Ok(());
         }
-        self.durable.clone().wait(position).await
+        self.generation.durable.clone().wait(position).await
+    }
+
+    /// The files of long bodies.
+    pub(crate) fn body_files(&self) -> &BodyFiles {
+        &self.generation.body_files
+    }
+
+    /// Whether new messages are taken.
+    pub(crate) fn room(&self) -> Room {
+        *self.generation.room.borrow()
+    }
+
+    /// Returns when new messages are taken again.
+    pub(crate) async fn enough_room(&self) -> Result<(), Stopped> {
+        let mut room = self.generation.room.clone();
+        // It goes with the generation.
+        room.wait_for(|room| *room == Room::Enough).await.map(|_| ()).map_err(|_| Stopped)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The core's part of the reports.
 
+use jiff::Timestamp;
 use mqe::DeviceName;
 use mqe::area::{Counter, DeviceView};
+use store::Room;
 
 use super::turn::Core;
 use crate::report::{AreaReport, DeviceReport, QueueReport, StatusReport, StoreReport};
@@ -32,7 +34,17 @@ impl Core {
                 reason.meaning().unwrap_or("see the reason code")
             ));
         }
-        report.problems.extend(self.damaged.values().map(|what| format!("damaged: {what}")));
+        if self.space.room() == Room::Short {
+            report.problems.push(NO_ROOM.to_owned());
+        }
+        if let Some(recovered) = &report.store.recovered {
+            report.problems.push(format!(
+                "the journal could not be written {} times since the start, and was recovered, last {recovered}; look \
+                 at the disk; a restart of the service clears this",
+                report.store.recoveries
+            ));
+        }
+        report.problems.extend(self.lasting.damaged.values().map(|what| format!("damaged: {what}")));
         report
     }
 
@@ -60,6 +72,7 @@ impl Core {
 
     fn store_report(&self) -> StoreReport {
         let stat = self.store().stat();
+        let recoveries = &self.lasting.recoveries;
         StoreReport {
             directory: String::new(),
             start: stat.start,
@@ -71,8 +84,21 @@ impl Core {
             syncs: stat.syncs,
             records: stat.records,
             checkpoints: stat.checkpoints,
+            recoveries: recoveries.count,
+            recovered: recoveries.last.as_ref().map(|(why, when)| format!("{}: {why}", time(*when))),
+            room: self.space.room() == Room::Enough,
         }
     }
+}
+
+/// What to do without room.
+const NO_ROOM: &str = "the disk is full: new messages are refused until there is room; make some, or let queues and \
+                       devices be drained";
+
+/// A wall clock time for people.
+fn time(wall_ms: u64) -> String {
+    let time = i64::try_from(wall_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    time.map_or_else(|| "at some time".to_owned(), |time| format!("{time:.0}"))
 }
 
 fn device_report(view: DeviceView) -> DeviceReport {

@@ -1,8 +1,11 @@
 //! The core without a runtime: commands in, state and effects out. What only one of the machines does is tested there;
 //! here is what must be one step over several.
 
+mod recovery;
+
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use mq_wire::{
@@ -14,17 +17,66 @@ use mqe::{DeviceName, StoreIdentity};
 use mqe_exits::{Direction, ExitMessage, Origin};
 use qmgr::{CallId, ConnId, Holder, QueueManager, Reply, Rights, Settings, Verb};
 use store::mem::MemStore;
-use store::{Op, Record};
-use tokio::sync::{Notify, mpsc, oneshot};
+use store::{Batch, Op, Record, Recovered};
+use tokio::sync::{mpsc, oneshot};
 
 use super::bodies::Bodies;
 use super::command::{Command, HandOver, HandedOver, LockedBody, MqReply, ToMq};
-use super::durable::durable;
+use super::durable::Announcer;
+use super::recovery::{Machinery, Machines, Made};
 use super::turn::{Core, Turn, Wiring};
+use crate::clock::Moment;
+use crate::service::Identity;
 use crate::source::{self, BatchLimits};
 
 const APPLICATION: ConnId = ConnId(1);
 const HOLDER: Holder = Holder(1);
+
+fn name(text: &str) -> QMgrName {
+    QMgrName::new(text).unwrap()
+}
+
+/// A queue manager with the developer defaults, and an area that takes devices named `DEV...`.
+#[derive(Debug)]
+struct TestMachinery;
+
+impl Machinery for TestMachinery {
+    fn machines(&self, recovered: &Recovered, now: Moment, batch: &mut Batch) -> anyhow::Result<Machines> {
+        let identity = Identity::recover(recovered, name("QM1"), now, batch)?;
+        let settings = Settings::new(name("QM1"), identity.qmgr_id, name("GATE1"));
+        let qmgr_now = qmgr::Now { wall_ms: now.wall_ms, instant: now.instant };
+        let queue_manager = QueueManager::new(settings, recovered, qmgr_now, batch)?;
+        let settings = AreaSettings {
+            onboarding: Onboarding { patterns: vec!["DEV*".to_owned()], devices_max: 10 },
+            device_messages_max: 3,
+            ..AreaSettings::new(name("GATE1"), StoreIdentity(identity.store))
+        };
+        let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
+        let area = Area::new(settings, recovered, mqe_now, batch)?;
+        Ok(Machines { queue_manager, area, identity })
+    }
+}
+
+fn wiring(announcer: Arc<Announcer>) -> Wiring {
+    Wiring {
+        announcer,
+        arrived: Arc::default(),
+        bodies: Bodies::new(1 << 20),
+        gateway: name("GATE1"),
+        serving: Arc::new(AtomicBool::new(true)),
+        machinery: Arc::new(TestMachinery),
+    }
+}
+
+fn connect() -> Verb {
+    Verb::Connect(Box::new(qmgr::Connect {
+        q_mgr: QMgrName::BLANK,
+        user: UserId::cut("app"),
+        appl_name: ApplName::cut("test"),
+        appl_type: ApplType::UNIX,
+        rights: Rights::Admin,
+    }))
+}
 
 /// A core on a store in memory, and an application that is connected to it.
 struct Harness {
@@ -35,36 +87,15 @@ struct Harness {
 
 impl Harness {
     fn new() -> Self {
-        let committed = Arc::new(Notify::new());
-        let (announcer, durable) = durable(Arc::clone(&committed));
-        let (mut store, recovered) = MemStore::new(Some(announcer));
-        let now = crate::clock::now();
-        let mut batch = store::Store::begin(&mut store);
-        let name = |text| QMgrName::new(text).unwrap();
-        let settings = Settings::new(name("QM1"), Chars::cut("QM1_test"), name("GATE1"));
-        let qmgr_now = qmgr::Now { wall_ms: now.wall_ms, instant: now.instant };
-        let queue_manager = QueueManager::new(settings, &recovered, qmgr_now, &mut batch).unwrap();
-        let settings = AreaSettings {
-            onboarding: Onboarding { patterns: vec!["DEV*".to_owned()], devices_max: 10 },
-            device_messages_max: 3,
-            ..AreaSettings::new(name("GATE1"), StoreIdentity([7; 16]))
-        };
-        let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
-        let area = Area::new(settings, &recovered, mqe_now, &mut batch).unwrap();
-        store::Store::submit(&mut store, batch);
-        let (arrived, bodies, gateway) = (Arc::default(), Bodies::new(1 << 20), name("GATE1"));
-        let wiring = Wiring { durable, committed, arrived, bodies, gateway };
-        let core = Core::new(Box::new(store), queue_manager, area, wiring);
+        let (announcer, durable) = Announcer::new();
+        let (store, recovered) = MemStore::new(Some(Arc::<Announcer>::clone(&announcer)));
+        let wiring = wiring(announcer);
+        let made = Made::of(Box::new(store), recovered, &TestMachinery).unwrap();
+        let core = Core::new(made, durable, wiring);
         let (out, answers) = mpsc::unbounded_channel();
         let mut harness = Self { core, answers, calls: 0 };
         harness.turn(Command::MqOpened { conn: APPLICATION, out });
-        let connected = harness.call(Verb::Connect(Box::new(qmgr::Connect {
-            q_mgr: QMgrName::BLANK,
-            user: UserId::cut("app"),
-            appl_name: ApplName::cut("test"),
-            appl_type: ApplType::UNIX,
-            rights: Rights::Admin,
-        })));
+        let connected = harness.call(connect());
         assert!(matches!(connected, Reply::Connected(_)), "{connected:?}");
         harness
     }
@@ -72,6 +103,7 @@ impl Harness {
     /// One turn with one command; what it wrote into the journal.
     fn turn(&mut self, command: Command) -> Vec<Op> {
         let mut turn: Turn = self.core.begin();
+        self.core.look_at_room();
         self.core.apply(command, &mut turn);
         let ops = turn.batch.ops().to_vec();
         self.core.submit(turn);

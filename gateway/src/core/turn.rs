@@ -2,22 +2,25 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use mq_wire::{QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{ConnId, Effect, QueueManager, Reply};
-use store::{Batch, Id, Store};
-use tokio::sync::{Notify, mpsc, oneshot};
+use store::{Batch, Store, StoreError};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::bodies::Bodies;
 use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
-use super::durable::Durable;
-use super::handle::CoreHandle;
+use super::durable::{Announcer, Durable};
+use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
+use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
+use super::space::Space;
 use crate::clock::{self, Moment};
-use crate::service::Identity;
 
 /// Bytes at which a batch is handed over although the one before it is still being written.
 const BATCH_BYTES_FULL: usize = 1024 * 1024;
@@ -40,55 +43,39 @@ const SVRCONN: i32 = 7;
 /// Queue manager, area and store, and whoever waits for their answers.
 #[derive(Debug)]
 pub(crate) struct Core {
-    store: Box<dyn Store>,
+    pub(super) store: Box<dyn Store>,
     pub(super) queue_manager: QueueManager,
     pub(super) area: Area,
     /// Taken by [`Core::run`].
     lanes: Option<Lanes<Command>>,
-    sender: LaneSender<Command>,
+    generation: Arc<Generation>,
     durable: Durable,
-    /// The committer has something to say.
-    committed: Arc<Notify>,
-    /// Something has arrived on the gateway's transmission queue.
-    arrived: Arc<Notify>,
     mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
     devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
     maintained: Instant,
-    started: Instant,
     stopped: bool,
-    /// Readings that the core itself needs.
-    pub(super) helpers: TaskTracker,
-    /// The budget for them.
-    pub(super) bodies: Bodies,
-    /// The gateway's own name.
-    pub(super) gateway: QMgrName,
-    /// Messages that cannot be read, for status.
-    pub(super) damaged: BTreeMap<Id, String>,
+    pub(super) space: Space,
     /// Why the dead-letter queue refused the last letter, for status; none if it took it.
     pub(super) letters_refused: Option<Reason>,
+    pub(super) wiring: Wiring,
+    pub(super) lasting: Lasting,
 }
 
 /// What connects the core with what is around it.
 #[derive(Debug)]
 pub(crate) struct Wiring {
-    /// How far the journal is on disk.
-    pub(crate) durable: Durable,
-    /// The committer has something to say.
-    pub(crate) committed: Arc<Notify>,
+    /// What the store calls out.
+    pub(crate) announcer: Arc<Announcer>,
     /// Something has arrived on the gateway's transmission queue.
     pub(crate) arrived: Arc<Notify>,
     /// The budget for bodies that the core itself needs.
     pub(crate) bodies: Bodies,
     /// The gateway's own name.
     pub(crate) gateway: QMgrName,
-}
-
-/// What the tasks around the core need.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) handle: CoreHandle,
-    pub(crate) identity: Identity,
-    pub(crate) bodies: Bodies,
+    /// Whether the service has begun to serve, and does not stop yet: only then a failed journal is recovered.
+    pub(crate) serving: Arc<AtomicBool>,
+    /// Makes queue manager and area, again after a failure.
+    pub(crate) machinery: Arc<dyn Machinery>,
 }
 
 /// Where the answer to a lock goes.
@@ -116,46 +103,65 @@ impl Turn {
 }
 
 impl Core {
-    pub(crate) fn new(
-        store: Box<dyn Store>,
-        queue_manager: QueueManager,
-        area: Area,
+    /// The first generation.
+    pub(super) fn new(made: Made, durable: Durable, wiring: Wiring) -> Self {
+        Self::of_generation(made, durable, wiring, None)
+    }
+
+    /// A generation, with what the one before has left.
+    pub(super) fn of_generation(
+        made: Made,
+        durable: Durable,
         wiring: Wiring,
+        lasting: Option<Lasting>,
     ) -> Self {
-        let Wiring { durable, committed, arrived, bodies, gateway } = wiring;
+        let Made { store, machines: Machines { queue_manager, area, .. }, .. } = made;
         let (sender, lanes) = lanes::lanes();
+        let space = Space::new();
+        let generation = Arc::new(Generation {
+            lanes: sender,
+            durable: durable.clone(),
+            ended: CancellationToken::new(),
+            body_files: store.body_files(),
+            room: space.watch(),
+        });
         let now = clock::now().instant;
+        let lasting = lasting.unwrap_or_else(|| Lasting {
+            generations: watch::channel(Arc::clone(&generation)).0,
+            started: now,
+            helpers: TaskTracker::new(),
+            damaged: BTreeMap::new(),
+            recoveries: Recoveries::default(),
+        });
+        lasting.generations.send_replace(Arc::clone(&generation));
         Self {
             store,
             queue_manager,
             area,
             lanes: Some(lanes),
-            sender,
+            generation,
             durable,
-            committed,
-            arrived,
             mq: HashMap::new(),
             devices: HashMap::new(),
             maintained: now,
-            started: now,
             stopped: false,
-            helpers: TaskTracker::new(),
-            bodies,
-            gateway,
-            damaged: BTreeMap::new(),
+            space,
             letters_refused: None,
+            wiring,
+            lasting,
         }
     }
 
-    /// What the tasks around the core need.
-    pub(crate) fn parts(&self, identity: Identity) -> Parts {
-        let handle = CoreHandle::new(self.sender.for_connection(), self.durable.clone());
-        Parts { handle, identity, bodies: self.bodies.clone() }
+    /// The way into the core for the tasks around it.
+    pub(crate) fn handle(&self) -> CoreHandle {
+        CoreHandle::new(self.lasting.generations.subscribe())
     }
 
-    /// Applies commands until the last one, or until the journal fails.
-    pub(crate) async fn run(&mut self) -> anyhow::Result<()> {
-        let Some(mut lanes) = self.lanes.take() else { anyhow::bail!("the core has run before") };
+    /// Applies commands until the last one, or until the journal fails: then it says why. All that waits in the lanes
+    /// ends with this.
+    pub(super) async fn run(&mut self) -> Option<Arc<StoreError>> {
+        let mut lanes = self.lanes.take()?;
+        let announcer = Arc::clone(&self.wiring.announcer);
         let mut turn: Option<Turn> = None;
         while !self.stopped {
             let timeout = self.next_timeout();
@@ -163,17 +169,18 @@ impl Core {
             let full = turn.as_ref().is_some_and(|turn| turn.batch.bytes() >= BATCH_BYTES_FULL);
             tokio::select! {
                 biased;
-                () = self.committed.notified() => {}
+                () = announcer.said() => {}
                 ready = lanes.ready(), if !full => if !ready { break },
                 () = clock::until(timeout) => {}
             }
             if let Some(error) = self.durable.failure() {
-                anyhow::bail!(
-                    "the journal cannot be written, nothing that was not on disk was answered: {error}"
-                );
+                // Before the lanes end, so that whoever finds them closed knows why.
+                self.generation.ended.cancel();
+                return Some(error);
             }
             let mut current = turn.take().unwrap_or_else(|| self.begin());
             current.now = clock::now();
+            self.look_at_room();
             let mut applied = 0;
             while applied < TURN_COMMANDS_MAX && current.batch.bytes() < BATCH_BYTES_FULL && !self.stopped {
                 let taken = lanes.round(|command| self.apply(command, &mut current));
@@ -182,13 +189,17 @@ impl Core {
                 }
                 applied += taken;
             }
-            self.timeouts(&mut current);
+            let maintained = self.timeouts(&mut current);
+            // Once a turn, so that commands are not held up.
+            if current.batch.bytes() < BATCH_BYTES_FULL && (announcer.take_turn_wanted() || maintained) {
+                self.compact(&mut current);
+            }
             turn = self.hand_over_batch(current);
         }
         if let Some(turn) = turn {
             self.submit(turn);
         }
-        Ok(())
+        None
     }
 
     /// Closes the store in order. May block.
@@ -246,7 +257,8 @@ impl Core {
         [self.queue_manager.poll_timeout(), self.area.poll_timeout(), maintain].into_iter().flatten().min()
     }
 
-    fn timeouts(&mut self, turn: &mut Turn) {
+    /// What is due by the clock; whether the store had its turn.
+    fn timeouts(&mut self, turn: &mut Turn) -> bool {
         let now = turn.now.instant;
         let due = |timeout: Option<Instant>| timeout.is_some_and(|timeout| timeout <= now);
         if due(self.queue_manager.poll_timeout()) {
@@ -255,11 +267,13 @@ impl Core {
         if due(self.area.poll_timeout()) {
             self.area.handle_timeout(turn.mqe_now(), &mut turn.batch, &mut turn.area);
         }
-        if now >= self.maintained + MAINTAIN_EVERY {
+        let maintain = now >= self.maintained + MAINTAIN_EVERY;
+        if maintain {
             self.maintained = now;
-            let since = now.duration_since(self.started);
+            let since = now.duration_since(self.lasting.started);
             self.store.maintain(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
         }
+        maintain
     }
 
     pub(super) fn apply(&mut self, command: Command, turn: &mut Turn) {
@@ -349,9 +363,10 @@ impl Core {
             }
             Command::Damaged { id, what } => {
                 // Told once: who asks for it again finds the same.
-                if self.damaged.len() < DAMAGED_MAX && !self.damaged.contains_key(&id) {
+                let damaged = &mut self.lasting.damaged;
+                if damaged.len() < DAMAGED_MAX && !damaged.contains_key(&id) {
                     tracing::error!(what, "a stored message cannot be read");
-                    self.damaged.insert(id, what);
+                    damaged.insert(id, what);
                 }
             }
             Command::Status { answer } => {
@@ -380,7 +395,7 @@ impl Core {
                 true
             }
             Effect::Arrived { .. } => {
-                self.arrived.notify_one();
+                self.wiring.arrived.notify_one();
                 true
             }
         }
@@ -400,7 +415,7 @@ impl Core {
                 // A connection that is gone tells the core so itself.
                 let _ = out.send(ToMq { call, needs, reply });
             }
-            Effect::Arrived { .. } => self.arrived.notify_one(),
+            Effect::Arrived { .. } => self.wiring.arrived.notify_one(),
         }
     }
 
@@ -432,7 +447,7 @@ impl Core {
     }
 
     pub(super) fn sender(&self) -> LaneSender<Command> {
-        self.sender.for_connection()
+        self.generation.lanes.for_connection()
     }
 }
 

@@ -60,13 +60,17 @@ enum Ended {
     Stopped(#[from] Stopped),
     #[error("the journal failed: what it waits for will not be answered")]
     NotDurable,
+    #[error("the journal failed: all connections are dropped")]
+    Recovery,
     #[error("refused: {0}")]
     Refused(ErrorCode),
 }
 
 /// Serves one device until it ends.
 pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
-    let core = Arc::new(server.core.connection());
+    // Who comes while the store recovers waits. A core that has ended serves nobody.
+    let Ok(core) = server.core.newest().await else { return };
+    let core = Arc::new(core);
     let conn = ConnId(core.conn().0);
     let span = telemetry::device_connection(conn, accepted.peer);
     let counted = server.count.enter();
@@ -91,7 +95,11 @@ pub(crate) async fn serve(server: Arc<DeviceServer>, accepted: Accepted) {
         };
         let farewell = Farewell::new(Arc::clone(&core), Command::DeviceClosed { conn });
         let outcome = match core.send(Lane::Control, Command::DeviceOpened { conn, out }).await {
-            Ok(()) => connection.run(over_limit).await,
+            Ok(()) => tokio::select! {
+                biased;
+                () = core.ended() => Err(Ended::Recovery),
+                outcome = connection.run(over_limit) => outcome,
+            },
             Err(stopped) => Err(stopped.into()),
         };
         let Connection { pipe, .. } = connection;

@@ -51,11 +51,15 @@ enum Ended {
     Stopped(#[from] Stopped),
     #[error("the journal failed: what it waits for will not be answered")]
     NotDurable,
+    #[error("the journal failed: all connections are dropped")]
+    Recovery,
 }
 
 /// Serves one client until it ends.
 pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
-    let core = Arc::new(server.core.connection());
+    // Who comes while the store recovers waits. A core that has ended serves nobody.
+    let Ok(core) = server.core.newest().await else { return };
+    let core = Arc::new(core);
     let conn = core.conn();
     let span = telemetry::mq_connection(conn, accepted.peer);
     let counted = server.count.enter();
@@ -83,7 +87,11 @@ pub(crate) async fn serve(server: Arc<MqServer>, accepted: Accepted) {
             ended: false,
         };
         let farewell = Farewell::new(Arc::clone(&core), Command::MqClosed { conn });
-        let outcome = connection.run().await;
+        let outcome = tokio::select! {
+            biased;
+            () = core.ended() => Err(Ended::Recovery),
+            outcome = connection.run() => outcome,
+        };
         let Connection { pipe, .. } = connection;
         // First the core, so that the unit of work is backed out while the socket still drains.
         farewell.say().await;

@@ -1,0 +1,58 @@
+//! Room and compaction as the core sees them: whether new messages are taken, and what moved to another place.
+
+use store::{Moved, OwnerId, Room};
+use tokio::sync::watch;
+
+use super::turn::{Core, Turn};
+
+/// Owners with this bit are the area's, the others the queue manager's (ARCHITECTURE.md, keys and owners).
+const OF_AREA: u64 = 1 << 63;
+
+/// Whether there is room, as the tasks around the core see it.
+#[derive(Debug)]
+pub(super) struct Space {
+    room: watch::Sender<Room>,
+}
+
+impl Space {
+    pub(super) fn new() -> Self {
+        Self { room: watch::channel(Room::Enough).0 }
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Room> {
+        self.room.subscribe()
+    }
+
+    pub(super) fn room(&self) -> Room {
+        *self.room.borrow()
+    }
+}
+
+impl Core {
+    /// Tells queue manager and area when there is no room for new messages any more, or again.
+    pub(super) fn look_at_room(&mut self) {
+        let room = self.store.room();
+        if room == self.space.room() {
+            return;
+        }
+        match room {
+            Room::Short => tracing::error!(
+                "the disk is full: new messages are refused until there is room; what drains the store goes on"
+            ),
+            Room::Enough => tracing::warn!("there is room on the disk again: new messages are taken"),
+        }
+        self.queue_manager.set_room(room);
+        self.area.set_room(room);
+        self.space.room.send_replace(room);
+    }
+
+    /// Adds what compaction has read to the batch.
+    pub(super) fn compact(&mut self, turn: &mut Turn) {
+        let (queue_manager, area) = (&mut self.queue_manager, &mut self.area);
+        let mut dispatch = |moved: &Moved| match moved.owner {
+            OwnerId(owner) if owner & OF_AREA != 0 => area.moved(moved),
+            _ => queue_manager.moved(moved),
+        };
+        self.store.compact(&mut turn.batch, &mut dispatch);
+    }
+}
