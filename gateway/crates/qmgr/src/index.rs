@@ -3,13 +3,18 @@
 //! A message that is locked (got in a unit of work, or by the gateway) or not committed is not in here: it is with
 //! the one who holds it, together with its key, and comes back to its place. So nothing is ever stepped over.
 //!
-//! An entry takes [`Entry`] and its order key, about 110 bytes in all. Indexes by MsgId and CorrelId are made when
-//! somebody first gets by them from a queue that is not short, and dropped when the queue is empty.
+//! A message takes little more than its [`Entry`], 56 bytes; one that can expire stands by its time as well. Indexes by
+//! MsgId and CorrelId are made when somebody first gets by them from a queue that is not short, and dropped when the
+//! queue is empty.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound::{Excluded, Included, Unbounded};
+mod chunks;
+
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Included};
 
 use store::{Id, Place};
+
+use self::chunks::Chunks;
 
 /// The place of a message in its queue: class (0 is got first; 9 minus the priority, or 0 on a FIFO queue), then
 /// the order key of the store.
@@ -88,7 +93,8 @@ const SHORT: usize = 64;
 /// See the module's text.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    classes: [BTreeMap<u64, Entry>; 10],
+    /// Those that have messages, in the order in which they are got.
+    classes: Vec<(u8, Chunks)>,
     count: usize,
     /// Those that can expire, by when they do.
     by_time: BTreeSet<(u64, Key)>,
@@ -115,13 +121,13 @@ impl Index {
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
-        self.classes.get(usize::from(key.class))?.get(&key.order)
+        self.class(key.class)?.get(key.order)
     }
 
     /// The message at this place in the order, if it is this one, lies elsewhere now. Says whether it is here.
     pub(crate) fn set_place(&mut self, key: Key, id: Id, place: Place) -> bool {
-        let class = self.classes.get_mut(usize::from(key.class));
-        let Some(entry) = class.and_then(|class| class.get_mut(&key.order)).filter(|entry| entry.id == id)
+        let class = self.class_mut(key.class);
+        let Some(entry) = class.and_then(|class| class.get_mut(key.order)).filter(|entry| entry.id == id)
         else {
             return false;
         };
@@ -129,10 +135,17 @@ impl Index {
         true
     }
 
-    /// Adds a message. The class is 0 to 9.
+    /// Adds a message.
     pub(crate) fn insert(&mut self, key: Key, entry: Entry) {
-        let Some(class) = self.classes.get_mut(usize::from(key.class)) else { return };
-        class.insert(key.order, entry);
+        let at = self.classes.partition_point(|(class, _)| *class < key.class);
+        if self.classes.get(at).is_none_or(|(class, _)| *class != key.class) {
+            self.classes.reserve_exact(1);
+            self.classes.insert(at, (key.class, Chunks::default()));
+        }
+        if let Some(replaced) = self.classes.get_mut(at).and_then(|(_, class)| class.insert(key.order, entry))
+        {
+            self.left(key, &replaced);
+        }
         self.count += 1;
         if entry.expiry_ms != 0 {
             self.by_time.insert((entry.expiry_ms, key));
@@ -146,13 +159,23 @@ impl Index {
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
-        let entry = self.classes.get_mut(usize::from(key.class))?.remove(&key.order)?;
+        let class = self.class_mut(key.class)?;
+        let entry = class.remove(key.order)?;
+        if class.is_empty() {
+            self.classes.retain(|(class, _)| *class != key.class);
+        }
+        self.left(key, &entry);
+        Some(entry)
+    }
+
+    /// An entry is no longer among those in order.
+    fn left(&mut self, key: Key, entry: &Entry) {
         self.count -= 1;
         if entry.expiry_ms != 0 {
             self.by_time.remove(&(entry.expiry_ms, key));
         }
         if self.count == 0 {
-            (self.by_msg_id, self.by_correl_id) = (None, None);
+            self.forget_matches();
         }
         if let Some(index) = &mut self.by_msg_id {
             index.remove(&(entry.tags[0], key));
@@ -160,7 +183,14 @@ impl Index {
         if let Some(index) = &mut self.by_correl_id {
             index.remove(&(entry.tags[1], key));
         }
-        Some(entry)
+    }
+
+    fn class(&self, class: u8) -> Option<&Chunks> {
+        self.classes.iter().find(|(other, _)| *other == class).map(|(_, chunks)| chunks)
+    }
+
+    fn class_mut(&mut self, class: u8) -> Option<&mut Chunks> {
+        self.classes.iter_mut().find(|(other, _)| *other == class).map(|(_, chunks)| chunks)
     }
 
     /// Takes the first messages, up to so many.
@@ -227,13 +257,11 @@ impl Index {
     /// Everything behind `after`, in order.
     pub(crate) fn behind(&self, after: Option<Key>) -> impl Iterator<Item = (Key, &Entry)> {
         let first = after.map_or(0, |key| key.class);
-        self.classes.iter().enumerate().skip(usize::from(first)).flat_map(move |(class, entries)| {
-            let class = class as u8;
-            let from = match after {
-                Some(key) if key.class == class => Excluded(key.order),
-                _ => Unbounded,
-            };
-            entries.range((from, Unbounded)).map(move |(order, entry)| (Key { class, order: *order }, entry))
+        let classes = self.classes.iter().filter(move |(class, _)| *class >= first);
+        classes.flat_map(move |(class, entries)| {
+            let class = *class;
+            let after = after.filter(|key| key.class == class).map(|key| key.order);
+            entries.behind(after).map(move |(order, entry)| (Key { class, order }, entry))
         })
     }
 
@@ -261,10 +289,10 @@ fn after_tag(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn entry(number: u64, tags: [u64; 2], expiry_ms: u64) -> Entry {
+    pub(super) fn entry(number: u64, tags: [u64; 2], expiry_ms: u64) -> Entry {
         Entry {
             id: Id::from_u64(number),
             expiry_ms,
