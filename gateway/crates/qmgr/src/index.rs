@@ -96,8 +96,6 @@ pub(crate) struct Index {
     /// Those that have messages, in the order in which they are got.
     classes: Vec<(u8, Chunks)>,
     count: usize,
-    /// Those that can expire, by when they do.
-    by_time: BTreeSet<(u64, Key)>,
     by_msg_id: Option<BTreeSet<(u64, Key)>>,
     by_correl_id: Option<BTreeSet<(u64, Key)>>,
     /// Entries looked at, ever: what a test counts instead of time.
@@ -111,13 +109,20 @@ impl Index {
 
     /// When the first of them expires.
     pub(crate) fn first_expiry(&self) -> Option<u64> {
-        self.by_time.first().map(|(expiry_ms, _)| *expiry_ms)
+        self.classes.iter().filter_map(|(_, class)| class.first_expiry()).min()
     }
 
-    /// Those that have expired, the first ones first, up to so many.
+    /// Those that have expired, up to so many.
     pub(crate) fn expired(&self, wall_ms: u64, messages_max: usize) -> Vec<Key> {
-        let over = self.by_time.iter().take_while(|(expiry_ms, _)| *expiry_ms <= wall_ms);
-        over.take(messages_max).map(|(_, key)| *key).collect()
+        let of_class = |(class, entries): &(u8, Chunks)| {
+            let class = *class;
+            entries
+                .expired(wall_ms)
+                .map(move |order| Key { class, order })
+                .take(messages_max)
+                .collect::<Vec<_>>()
+        };
+        self.classes.iter().flat_map(of_class).take(messages_max).collect()
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
@@ -147,9 +152,6 @@ impl Index {
             self.left(key, &replaced);
         }
         self.count += 1;
-        if entry.expiry_ms != 0 {
-            self.by_time.insert((entry.expiry_ms, key));
-        }
         if let Some(index) = &mut self.by_msg_id {
             index.insert((entry.tags[0], key));
         }
@@ -171,9 +173,6 @@ impl Index {
     /// An entry is no longer among those in order.
     fn left(&mut self, key: Key, entry: &Entry) {
         self.count -= 1;
-        if entry.expiry_ms != 0 {
-            self.by_time.remove(&(entry.expiry_ms, key));
-        }
         if self.count == 0 {
             self.forget_matches();
         }

@@ -6,9 +6,9 @@
 //! dead entries to step over.
 //!
 //! The order key of a message is its id, but for the few that were stored once more at an old place: theirs are kept
-//! apart.
+//! apart. Those that can expire stand by their time as well.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use store::Id;
 
@@ -27,6 +27,8 @@ pub(super) struct Chunks {
     chunks: VecDeque<VecDeque<Entry>>,
     /// Order keys that are not the ids of their messages.
     apart: BTreeMap<Id, u64>,
+    /// Order keys of those that can expire, by when they do.
+    by_time: BTreeSet<(u64, u64)>,
 }
 
 /// Where something is, or would be.
@@ -58,6 +60,9 @@ impl Chunks {
         let spot = if replaced.is_some() { self.find(order) } else { spot };
         if order != entry.id.as_u64() {
             self.apart.insert(entry.id, order);
+        }
+        if entry.expiry_ms != 0 {
+            self.by_time.insert((entry.expiry_ms, order));
         }
         let Spot { mut chunk, mut at, .. } = spot;
         let room =
@@ -101,6 +106,9 @@ impl Chunks {
         if order != entry.id.as_u64() {
             self.apart.remove(&entry.id);
         }
+        if entry.expiry_ms != 0 {
+            self.by_time.remove(&(entry.expiry_ms, order));
+        }
         if chunk.is_empty() {
             self.chunks.remove(spot.chunk);
             give_back(&mut self.chunks);
@@ -109,6 +117,17 @@ impl Chunks {
             give_back(chunk);
         }
         Some(entry)
+    }
+
+    /// When the first of them expires.
+    pub(super) fn first_expiry(&self) -> Option<u64> {
+        self.by_time.first().map(|(expiry_ms, _)| *expiry_ms)
+    }
+
+    /// Those that have expired, the first ones first.
+    pub(super) fn expired(&self, wall_ms: u64) -> impl Iterator<Item = u64> {
+        let over = self.by_time.iter().take_while(move |(expiry_ms, _)| *expiry_ms <= wall_ms);
+        over.map(|(_, order)| *order)
     }
 
     /// Everything behind a key, in order.
