@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use mq_wire::{ApplName, ApplType, ChannelName, Mqmd, Mqod, OpenOptions, QMgrName, QName, Reason, UserId};
 use mqsc::ObjectKind;
-use store::{Batch, Commit, Id, Place, UnitId};
+use store::{Batch, BodyFile, Commit, Id, Place, UnitId};
 
 use crate::context::{Chosen, Sender};
 use crate::held::{Ended, Held};
@@ -242,12 +242,26 @@ impl QueueManager {
         taken
     }
 
-    /// Puts a message in the unit of the owner's commit record. It cannot be had before [`Self::unit_is_real`].
+    /// As [`Self::put_in_unit_with_file`], without a file.
     pub fn put_in_unit(
         &mut self,
         now: Now,
         who: &Putter,
         put: UnitPut,
+        commit: &Commit,
+        batch: &mut Batch,
+    ) -> Result<PutOutcome, Reason> {
+        self.put_in_unit_with_file(now, who, put, None, commit, batch)
+    }
+
+    /// Puts a message in the unit of the owner's commit record. It cannot be had before [`Self::unit_is_real`].
+    /// The file, if there is one, holds the end of the data: the record names it and repeats nothing of it.
+    pub fn put_in_unit_with_file(
+        &mut self,
+        now: Now,
+        who: &Putter,
+        put: UnitPut,
+        file: Option<BodyFile>,
         commit: &Commit,
         batch: &mut Batch,
     ) -> Result<PutOutcome, Reason> {
@@ -270,6 +284,7 @@ impl QueueManager {
         let message = Message {
             md: put.md,
             body: put.body,
+            file,
             new_msg_id: false,
             new_correl_id: false,
             headers: HEADERS_MAX,

@@ -83,8 +83,10 @@ impl QueueManager {
             _ if !self.connections.contains_key(&conn) => Err(Reason::HCONN_ERROR),
             Verb::Open(request) => self.open(now, conn, *request, batch),
             Verb::Close { handle, options } => self.close(now, (conn, handle), options, batch, out),
-            Verb::Put(request) => self.put(now, conn, *request, batch, out),
-            Verb::Put1(request) => self.put1(now, conn, *request, batch, out),
+            Verb::Put(request) => self.put(now, conn, (*request, None), batch, out),
+            Verb::PutFile(request, file) => self.put(now, conn, (*request, Some(file)), batch, out),
+            Verb::Put1(request) => self.put1(now, conn, (*request, None), batch, out),
+            Verb::Put1File(request, file) => self.put1(now, conn, (*request, Some(file)), batch, out),
             Verb::Get(request) => match self.get(now, conn, call, &request, None, batch) {
                 Ok(None) => return self.finish(now, batch, out),
                 Ok(Some(answer)) => Ok(answer),

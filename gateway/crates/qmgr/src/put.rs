@@ -6,7 +6,7 @@ use mq_wire::{
     QMgrName, Reason, ReportOptions,
 };
 use mqsc::{Attribute, ObjectKind};
-use store::{Batch, NewMessage, Room, UnitId};
+use store::{Batch, BodyFile, NewMessage, Room, UnitId};
 
 use crate::connection::{Route, Target};
 use crate::context::{Sender, check_context, choose, given_back, set_context};
@@ -36,6 +36,8 @@ const REPORTS: ReportOptions = ReportOptions::EXCEPTION_WITH_FULL_DATA
 pub(crate) struct Message {
     pub(crate) md: Mqmd,
     pub(crate) body: Bytes,
+    /// The file that holds the end of the body.
+    pub(crate) file: Option<BodyFile>,
     pub(crate) new_msg_id: bool,
     pub(crate) new_correl_id: bool,
     /// Room above MAXMSGL of the queue manager: headers that are not the application's.
@@ -58,7 +60,7 @@ impl QueueManager {
         &mut self,
         now: Now,
         conn: ConnId,
-        request: PutRequest,
+        (request, file): (PutRequest, Option<BodyFile>),
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) -> Result<Answer, Reason> {
@@ -70,14 +72,14 @@ impl QueueManager {
         }
         let PutRequest { md, pmo, body, passed, .. } = request;
         check_context(&handle, pmo.options)?;
-        self.put_by(now, conn, route, (md, pmo, body), passed.as_deref(), batch, out)
+        self.put_by(now, conn, route, (md, pmo, body, file), passed.as_deref(), batch, out)
     }
 
     pub(crate) fn put1(
         &mut self,
         now: Now,
         conn: ConnId,
-        request: Put1Request,
+        (request, file): (Put1Request, Option<BodyFile>),
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) -> Result<Answer, Reason> {
@@ -103,7 +105,7 @@ impl QueueManager {
         {
             return Err(Reason::Q_TYPE_ERROR);
         }
-        self.put_by(now, conn, &route, (md, pmo, body), passed.as_deref(), batch, out)
+        self.put_by(now, conn, &route, (md, pmo, body, file), passed.as_deref(), batch, out)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call of two, which have this in common")]
@@ -112,7 +114,7 @@ impl QueueManager {
         now: Now,
         conn: ConnId,
         route: &Route,
-        (md, mut pmo, body): (Mqmd, Mqpmo, Bytes),
+        (md, mut pmo, body, file): (Mqmd, Mqpmo, Bytes, Option<BodyFile>),
         passed: Option<&Context>,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
@@ -139,6 +141,7 @@ impl QueueManager {
         let message = Message {
             md: md.clone(),
             body,
+            file,
             new_msg_id: options.contains(PutOptions::NEW_MSG_ID),
             new_correl_id: options.contains(PutOptions::NEW_CORREL_ID),
             headers: 0,
@@ -187,7 +190,9 @@ impl QueueManager {
             check_descriptor(&message.md)?;
         }
         self.check_room(now, route, &message)?;
-        let Message { md, body, new_msg_id, new_correl_id, .. } = message;
+        let Message { md, body, file, new_msg_id, new_correl_id, .. } = message;
+        // Whatever is put in front, the end of what is stored is that of the body. A file with more is not of this one.
+        let file = file.filter(|file| file.length() <= body.len() as u64);
         let (md, reason) =
             self.complete(now, sender, route, md, (new_msg_id, new_correl_id), batch.start())?;
         let expiry_ms = expiry_ms(now, md.expiry);
@@ -212,7 +217,7 @@ impl QueueManager {
             tags,
             envelope: envelope(&stored_md),
             body: data,
-            file: None,
+            file,
         });
         let (id, place) = (stored.id, stored.place);
         self.highest_id = id;

@@ -5,6 +5,7 @@ mod browsing;
 mod clearing;
 mod commands;
 mod dynamic;
+mod files;
 mod harness;
 mod ledger;
 mod messages;

@@ -7,7 +7,7 @@ use mq_wire::{
     AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, Mqgmo, Mqmd, Mqod,
     Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
 };
-use store::{Id, Place, Position};
+use store::{BodyFile, Id, Place, Position};
 
 /// The time, as the owner's clock says it.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +55,11 @@ pub enum Verb {
     Put(Box<PutRequest>),
     /// MQPUT1. Answered with [`Reply::Put`].
     Put1(Box<Put1Request>),
+    /// MQPUT of data whose end, or all of it, is in a file already: the record names the file and repeats nothing of it.
+    /// The data is given all the same. Else as [`Verb::Put`].
+    PutFile(Box<PutRequest>, BodyFile),
+    /// MQPUT1, the same way.
+    Put1File(Box<Put1Request>, BodyFile),
     /// MQGET. Answered with [`Reply::Got`] or [`Reply::NotGot`], perhaps later.
     Get(Box<GetRequest>),
     /// MQINQ. Answered with [`Reply::Inquired`].
@@ -72,6 +77,18 @@ pub enum Verb {
     Back,
     /// MQDISC: commits, closes. Answered with [`Reply::Plain`].
     Disconnect,
+}
+
+impl Verb {
+    /// The verb with the file that holds the end of its data, if there is one; only puts have data.
+    #[must_use]
+    pub fn with_file(self, file: Option<BodyFile>) -> Self {
+        match (self, file) {
+            (Self::Put(put), Some(file)) => Self::PutFile(put, file),
+            (Self::Put1(put), Some(file)) => Self::Put1File(put, file),
+            (verb, _) => verb,
+        }
+    }
 }
 
 /// MQCONN.
