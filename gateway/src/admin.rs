@@ -12,7 +12,7 @@ mod tests;
 
 use async_trait::async_trait;
 
-use crate::report::{DeviceReport, StatusReport};
+use crate::report::{DeviceReport, StatusReport, StoreReport};
 
 pub use endpoints::{ENDPOINTS_FILE, read_endpoints, write_endpoints};
 pub use serve::{AdminBounds, serve, serve_bounded};
@@ -25,6 +25,8 @@ pub trait AdminBackend: Send + Sync + 'static {
     fn ready(&self) -> bool;
     /// The state of everything.
     async fn status(&self) -> StatusReport;
+    /// The store's figures.
+    async fn store(&self) -> StoreReport;
     /// All devices, in the order of their names.
     async fn devices(&self) -> Vec<DeviceReport>;
     /// One device, if it is known.

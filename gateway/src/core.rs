@@ -23,6 +23,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod walk;
 
 pub(crate) use bodies::{Bodies, Share, read};
 pub(crate) use command::{

@@ -1,6 +1,10 @@
 //! What the service tells about itself: the answers of the admin listener, and what the commands print.
 
+mod store;
+
 use serde::{Deserialize, Serialize};
+
+pub use store::{HistogramReport, SegmentReport, StoreReport};
 
 /// The answer to `status`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -112,37 +116,6 @@ pub struct DeviceReport {
     pub incarnation: u32,
     /// Ends and puts since the device was made, by kind.
     pub counters: std::collections::BTreeMap<String, u64>,
-}
-
-/// The store.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct StoreReport {
-    /// The data directory.
-    pub directory: String,
-    /// The number of this start.
-    pub start: u32,
-    /// Live messages.
-    pub messages: u64,
-    /// Bytes of live records.
-    pub live_bytes: u64,
-    /// Segments of the journal.
-    pub segments: u64,
-    /// Bytes of the journal on disk.
-    pub disk_bytes: u64,
-    /// Groups written since the start.
-    pub groups: u64,
-    /// Syncs since the start.
-    pub syncs: u64,
-    /// Records written since the start.
-    pub records: u64,
-    /// Checkpoints since the start.
-    pub checkpoints: u64,
-    /// Recoveries in this process: how often the journal could not be written.
-    pub recoveries: u64,
-    /// When the last one was, and why.
-    pub recovered: Option<String>,
-    /// Whether new messages are taken.
-    pub room: bool,
 }
 
 /// An exit of the chain.

@@ -34,7 +34,7 @@ use crate::core::{
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
-use crate::report::{DeviceReport, Listeners, StatusReport};
+use crate::report::{DeviceReport, Listeners, StatusReport, StoreReport};
 use crate::source::{self, BatchLimits, LocalSource, SourceState};
 
 /// Runs the service until a signal ends it, or the journal fails and cannot be recovered.
@@ -454,6 +454,11 @@ impl AdminBackend for Backend {
             }
         }
         report
+    }
+
+    async fn store(&self) -> StoreReport {
+        let report = self.core.inquire(|answer| Command::Store { answer }).await.unwrap_or_default();
+        StoreReport { directory: self.directory.clone(), ..report }
     }
 
     async fn devices(&self) -> Vec<DeviceReport> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mqe_gateway::admin::{AdminBackend, ensure_token, serve, write_endpoints};
-use mqe_gateway::report::{DeviceReport, Listeners, StatusReport};
+use mqe_gateway::report::{DeviceReport, Listeners, StatusReport, StoreReport};
 use tokio_util::sync::CancellationToken;
 
 struct Fake;
@@ -24,6 +24,9 @@ impl AdminBackend for Fake {
             problems,
             ..Default::default()
         }
+    }
+    async fn store(&self) -> StoreReport {
+        StoreReport::default()
     }
     async fn devices(&self) -> Vec<DeviceReport> {
         let device =

@@ -1,8 +1,9 @@
 //! A status report as OpenMetrics text. One table; no label has as many values as there are devices.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
-use crate::report::StatusReport;
+use crate::report::{HistogramReport, StatusReport};
 
 /// What OpenMetrics asks for.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -56,12 +57,76 @@ const METRICS: &[Metric] = &[
     }),
     ("mqe_store_messages", Kind::Gauge, "Live messages in the store.", |r| r.store.messages),
     ("mqe_store_live_bytes", Kind::Gauge, "Bytes of live records.", |r| r.store.live_bytes),
-    ("mqe_store_disk_bytes", Kind::Gauge, "Bytes of the journal on disk.", |r| r.store.disk_bytes),
+    ("mqe_store_keys", Kind::Gauge, "Keys of keyed state in the store.", |r| r.store.keys),
+    (
+        "mqe_store_disk_bytes",
+        Kind::Gauge,
+        "Bytes on disk: segments, those kept for reuse, the reserve, bodies.",
+        |r| r.store.disk_bytes,
+    ),
+    ("mqe_store_body_files", Kind::Gauge, "Files of long bodies.", |r| r.store.body_files),
+    ("mqe_store_body_bytes", Kind::Gauge, "Their bytes.", |r| r.store.body_bytes),
+    ("mqe_store_memory_bytes", Kind::Gauge, "Memory that the store's own maps take, roughly.", |r| {
+        r.store.memory_bytes
+    }),
+    ("mqe_store_short_of_room", Kind::Gauge, "1 while the disk has no room for new messages.", |r| {
+        u64::from(r.store.short_of_room)
+    }),
+    ("mqe_store_damaged", Kind::Gauge, "Records that compaction found damaged.", |r| {
+        r.store.damaged.len() as u64
+    }),
     ("mqe_store_segments", Kind::Gauge, "Segments of the journal.", |r| r.store.segments),
     ("mqe_store_groups", Kind::Counter, "Groups written since the start.", |r| r.store.groups),
     ("mqe_store_syncs", Kind::Counter, "Syncs since the start.", |r| r.store.syncs),
     ("mqe_store_records", Kind::Counter, "Records written since the start.", |r| r.store.records),
     ("mqe_store_checkpoints", Kind::Counter, "Checkpoints since the start.", |r| r.store.checkpoints),
+    ("mqe_store_written_bytes", Kind::Counter, "Bytes written to segments, padding included.", |r| {
+        r.store.written_bytes
+    }),
+    ("mqe_store_moved_bytes", Kind::Counter, "Bytes of records that compaction wrote again.", |r| {
+        r.store.moved_bytes
+    }),
+    ("mqe_store_segments_compacted", Kind::Counter, "Segments that compaction has emptied.", |r| {
+        r.store.compacted
+    }),
+    ("mqe_store_segments_recycled", Kind::Counter, "Segments that were used again.", |r| r.store.recycled),
+    ("mqe_store_index_rebuilds", Kind::Counter, "Times at which the index was written anew.", |r| {
+        r.store.index_rebuilds
+    }),
+    ("mqe_store_recoveries", Kind::Counter, "Recoveries in the process, after the journal failed.", |r| {
+        r.store.recoveries
+    }),
+];
+
+/// Name, help, and its value in a report: shares, 0 to 1.
+type Share = (&'static str, &'static str, fn(&StatusReport) -> f64);
+
+const SHARES: &[Share] = &[
+    ("mqe_store_live_share_lowest", "Live records in the segment that has the fewest, as a share.", |r| {
+        r.store.live_share_lowest
+    }),
+    ("mqe_store_live_share_average", "Live records in all segments, as a share.", |r| {
+        r.store.live_share_average
+    }),
+    ("mqe_store_moved_share", "What compaction wrote, as a share of all that was written.", |r| {
+        r.store.moved_share
+    }),
+];
+
+/// Name, help, units of the values in one of the metric's, the exponents of two that have a bucket, and its value.
+type Distribution =
+    (&'static str, &'static str, f64, RangeInclusive<usize>, fn(&StatusReport) -> &HistogramReport);
+
+const DISTRIBUTIONS: &[Distribution] = &[
+    ("mqe_store_group_bytes", "Bytes of each write.", 1.0, 12..=26, |r| &r.store.group_bytes),
+    ("mqe_store_sync_seconds", "Time of each sync.", 1e6, 5..=24, |r| &r.store.sync_us),
+    (
+        "mqe_store_wait_seconds",
+        "Time of each batch from being handed over to being on disk.",
+        1e6,
+        5..=24,
+        |r| &r.store.wait_us,
+    ),
 ];
 
 /// The report as text.
@@ -77,6 +142,21 @@ pub(super) fn text(report: &StatusReport) -> String {
             }
         };
     }
+    for (name, help, value) in SHARES {
+        let value = value(report);
+        let _ = write!(out, "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n");
+    }
+    for distribution in DISTRIBUTIONS {
+        histogram(distribution, report, &mut out);
+    }
+    if !report.store.bytes_by_kind.is_empty() {
+        let name = "mqe_store_record_bytes";
+        let _ =
+            write!(out, "# TYPE {name} counter\n# HELP {name} Bytes of records written since the start.\n");
+        for (kind, bytes) in &report.store.bytes_by_kind {
+            let _ = writeln!(out, "{name}_total{{kind=\"{kind}\"}} {bytes}");
+        }
+    }
     if !report.area.ends.is_empty() {
         let name = "mqe_device_messages_counted";
         let _ = write!(
@@ -90,4 +170,44 @@ pub(super) fn text(report: &StatusReport) -> String {
     }
     out.push_str("# EOF\n");
     out
+}
+
+fn histogram((name, help, units, exponents, value): &Distribution, report: &StatusReport, out: &mut String) {
+    let HistogramReport { count, sum, buckets, .. } = value(report);
+    // The same as above.
+    let _ = write!(out, "# TYPE {name} histogram\n# HELP {name} {help}\n");
+    let below = |exponent: usize| buckets.iter().take(exponent + 1).sum::<u64>();
+    for exponent in exponents.clone() {
+        // A bucket has what is below its bound, OpenMetrics asks for what is not above: the values are whole numbers.
+        let bound = ((1u64 << exponent) - 1) as f64 / units;
+        let _ = writeln!(out, "{name}_bucket{{le=\"{bound:?}\"}} {}", below(exponent));
+    }
+    let sum = *sum as f64 / units;
+    let _ = write!(out, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_count_what_is_not_above_their_bound() {
+        let mut report = StatusReport::default();
+        let mut times = store::Histogram::default();
+        [0, 31, 32, 63, 64, 1 << 40].into_iter().for_each(|us| times.add(us));
+        report.store.sync_us = (&times).into();
+        let text = text(&report);
+        for line in [
+            "# TYPE mqe_store_sync_seconds histogram\n",
+            "mqe_store_sync_seconds_bucket{le=\"3.1e-5\"} 2\n",
+            "mqe_store_sync_seconds_bucket{le=\"6.3e-5\"} 4\n",
+            "mqe_store_sync_seconds_bucket{le=\"16.777215\"} 5\n",
+            "mqe_store_sync_seconds_bucket{le=\"+Inf\"} 6\nmqe_store_sync_seconds_sum 1099511.627966\n\
+             mqe_store_sync_seconds_count 6\n",
+            "# TYPE mqe_store_live_share_lowest gauge\n",
+            "mqe_store_group_bytes_bucket{le=\"4095.0\"} 0\n",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in\n{text}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ pub(super) struct Shared {
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     let with_token = Router::new()
         .route("/status", get(status))
+        .route("/store", get(store))
         .route("/devices", get(devices))
         .route("/devices/{name}", get(device))
         .layer(from_fn_with_state(Arc::clone(&shared), check_token));
@@ -53,6 +54,10 @@ async fn metrics_text(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn status(State(shared): State<Arc<Shared>>) -> Response {
     Json(shared.backend.status().await).into_response()
+}
+
+async fn store(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.store().await).into_response()
 }
 
 async fn devices(State(shared): State<Arc<Shared>>) -> Response {

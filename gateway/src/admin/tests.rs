@@ -33,6 +33,9 @@ impl AdminBackend for Fake {
         report.area.ends.insert("delivered".to_owned(), 41);
         report
     }
+    async fn store(&self) -> StoreReport {
+        StoreReport { keys: 12, ..StoreReport::default() }
+    }
     async fn devices(&self) -> Vec<DeviceReport> {
         vec![DeviceReport { name: "DEV1".to_owned(), waiting: 3, ..Default::default() }]
     }
@@ -91,6 +94,8 @@ async fn who_may_ask_what() {
         ("GET /status", "Authorization: Bearer wrong\r\n", "401", "the token is wrong"),
         ("GET /status", "Authorization: Basic abc\r\n", "401", "the token is wrong"),
         ("GET /status", "Authorization: é\r\n", "401", "the token is wrong"),
+        ("GET /store", none, "401", "a token is needed"),
+        ("GET /store", &token, "200", "\"keys\":12"),
         ("GET /devices", none, "401", "a token is needed"),
         ("GET /devices/DEV1", none, "401", "a token is needed"),
         ("GET /status", &token, "200", "\"queue_manager\":\"QM1\""),

@@ -79,6 +79,31 @@ fn layout(r: &StatusReport) -> String {
         s.segments,
         s.start
     );
+    let _ = writeln!(
+        out,
+        "journal        {} groups, {} written, {:.0} % of it by compaction; half of the syncs within {}, 99 % within {}",
+        s.groups,
+        bytes(s.written_bytes),
+        s.moved_share * 100.0,
+        microseconds(s.sync_us.p50),
+        microseconds(s.sync_us.p99),
+    );
+    let _ = writeln!(
+        out,
+        "segments       {:.0} % live, the fewest in one {:.0} %; {} compacted, {} used again; {} bodies in files, {}",
+        s.live_share_average * 100.0,
+        s.live_share_lowest * 100.0,
+        s.compacted,
+        s.recycled,
+        s.body_files,
+        bytes(s.body_bytes),
+    );
+    if s.short_of_room {
+        out.push_str("room           none: new messages are refused\n");
+    }
+    if let Some(recovered) = &s.recovered {
+        let _ = writeln!(out, "recoveries     {} in this process, last {recovered}", s.recoveries);
+    }
     sections(r, &mut out);
     out.push('\n');
     if r.problems.is_empty() {
@@ -131,6 +156,14 @@ fn sections(r: &StatusReport, out: &mut String) {
             .collect();
         out.push('\n');
         out.push_str(&table(&["EXIT", "CALLS", "FAILURES", "MEAN US"], &rows));
+    }
+}
+
+fn microseconds(us: u64) -> String {
+    match us {
+        0..10_000 => format!("{us} us"),
+        10_000..10_000_000 => format!("{} ms", us / 1_000),
+        _ => format!("{} s", us / 1_000_000),
     }
 }
 

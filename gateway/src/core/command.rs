@@ -11,7 +11,7 @@ use qmgr::{CallId, ConnId, Got, Holder, Verb};
 use store::{BodyRef, Id, Position, Record};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::report::{DeviceReport, StatusReport};
+use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
 
 /// A command to the core.
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Damaged { id: Id, what: String },
     /// The core's part of the status.
     Status { answer: oneshot::Sender<StatusReport> },
+    /// The store's figures.
+    Store { answer: oneshot::Sender<StoreReport> },
     /// All devices.
     Devices { answer: oneshot::Sender<Vec<DeviceReport>> },
     /// One device.

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use mqe::DeviceName;
 use mqe::area::{Counter, DeviceView};
-use store::Room;
 
 use super::turn::Core;
 use crate::report::{AreaReport, DeviceReport, QueueReport, StatusReport, StoreReport};
 
 impl Core {
-    pub(super) fn status(&self) -> StatusReport {
+    /// With what was found at the devices.
+    pub(super) fn status(&self, area: AreaReport) -> StatusReport {
         let shown = |view: &qmgr::QueueView| view.depth > 0 || view.open_input > 0 || view.open_output > 0;
         let queues = self.queue_manager.queues().filter(shown).map(|view| QueueReport {
             name: view.name.to_string(),
@@ -21,7 +21,7 @@ impl Core {
         let mut report = StatusReport {
             queue_manager: self.queue_manager.name().to_string(),
             queues: queues.collect(),
-            area: self.area_report(),
+            area,
             store: self.store_report(),
             ..StatusReport::default()
         };
@@ -34,7 +34,7 @@ impl Core {
                 reason.meaning().unwrap_or("see the reason code")
             ));
         }
-        if self.space.room() == Room::Short {
+        if report.store.short_of_room {
             report.problems.push(NO_ROOM.to_owned());
         }
         if let Some(recovered) = &report.store.recovered {
@@ -44,49 +44,23 @@ impl Core {
                 report.store.recoveries
             ));
         }
+        report.problems.extend(report.store.damaged.iter().map(|what| {
+            format!("damaged: {what}: its segment stays; stop the service and see `mqe-gateway store check`")
+        }));
         report.problems.extend(self.lasting.damaged.values().map(|what| format!("damaged: {what}")));
         report
-    }
-
-    pub(super) fn device_reports(&self) -> Vec<DeviceReport> {
-        self.area.devices(None).map(device_report).collect()
     }
 
     pub(super) fn device_report(&self, device: &DeviceName) -> Option<DeviceReport> {
         self.area.device(device).map(device_report)
     }
 
-    fn area_report(&self) -> AreaReport {
-        let mut report = AreaReport::default();
-        for view in self.area.devices(None) {
-            report.devices += 1;
-            report.messages += (view.waiting + view.in_doubt) as u64;
-            report.in_doubt += view.in_doubt as u64;
-            report.bytes += view.bytes;
-            for counter in Counter::ALL {
-                *report.ends.entry(counter.name().to_owned()).or_default() += view.counters.get(*counter);
-            }
-        }
-        report
-    }
-
-    fn store_report(&self) -> StoreReport {
-        let stat = self.store().stat();
+    pub(super) fn store_report(&self) -> StoreReport {
         let recoveries = &self.lasting.recoveries;
         StoreReport {
-            directory: String::new(),
-            start: stat.start,
-            messages: stat.messages,
-            live_bytes: stat.live_bytes,
-            segments: stat.segments,
-            disk_bytes: stat.disk_bytes,
-            groups: stat.groups,
-            syncs: stat.syncs,
-            records: stat.records,
-            checkpoints: stat.checkpoints,
             recoveries: recoveries.count,
             recovered: recoveries.last.as_ref().map(|(why, when)| format!("{}: {why}", time(*when))),
-            room: self.space.room() == Room::Enough,
+            ..self.store().stat().into()
         }
     }
 }
@@ -101,7 +75,7 @@ fn time(wall_ms: u64) -> String {
     time.map_or_else(|| "at some time".to_owned(), |time| format!("{time:.0}"))
 }
 
-fn device_report(view: DeviceView) -> DeviceReport {
+pub(super) fn device_report(view: DeviceView) -> DeviceReport {
     DeviceReport {
         name: view.name.to_string(),
         connected: view.session.is_some(),

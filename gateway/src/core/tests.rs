@@ -345,3 +345,25 @@ fn status_tells_what_is_damaged_and_what_the_dead_letter_queue_refuses() {
     let found = problems(&mut harness);
     assert!(found.iter().any(|problem| problem.contains("2051")), "{found:?}");
 }
+
+#[test]
+fn a_report_over_many_devices_is_made_in_steps() {
+    let mut harness = Harness::new();
+    let mut turn = harness.core.begin();
+    for number in 0..2_500 {
+        let device = DeviceName::new(&format!("LIST{number:05}")).unwrap();
+        harness.core.area.add_device(device, &mut turn.batch).unwrap();
+    }
+    harness.core.submit(turn);
+    let (answer, mut status) = oneshot::channel();
+    harness.turn(Command::Status { answer });
+    let (answer, mut devices) = oneshot::channel();
+    harness.turn(Command::Devices { answer });
+    assert!(status.try_recv().is_err());
+    harness.core.walk();
+    harness.core.walk();
+    assert_eq!(status.try_recv().unwrap().area.devices, 2_500);
+    (0..3).for_each(|_| harness.core.walk());
+    let names: Vec<String> = devices.try_recv().unwrap().into_iter().map(|device| device.name).collect();
+    assert_eq!((names.len(), names[2_499].as_str()), (2_500, "LIST02499"));
+}

@@ -20,6 +20,7 @@ use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
 use super::space::Space;
+use super::walk::{Walk, Walks};
 use crate::clock::{self, Moment};
 
 /// Bytes at which a batch is handed over although the one before it is still being written.
@@ -55,6 +56,7 @@ pub(crate) struct Core {
     maintained: Instant,
     stopped: bool,
     pub(super) space: Space,
+    pub(super) walks: Walks,
     /// Why the dead-letter queue refused the last letter, for status; none if it took it.
     pub(super) letters_refused: Option<Reason>,
     pub(super) wiring: Wiring,
@@ -146,6 +148,7 @@ impl Core {
             maintained: now,
             stopped: false,
             space,
+            walks: Walks::new(),
             letters_refused: None,
             wiring,
             lasting,
@@ -171,6 +174,7 @@ impl Core {
                 biased;
                 () = announcer.said() => {}
                 ready = lanes.ready(), if !full => if !ready { break },
+                () = std::future::ready(()), if !self.walks.is_empty() => {}
                 () = clock::until(timeout) => {}
             }
             if let Some(error) = self.durable.failure() {
@@ -189,6 +193,7 @@ impl Core {
                 }
                 applied += taken;
             }
+            self.walk();
             let maintained = self.timeouts(&mut current);
             // Once a turn, so that commands are not held up.
             if current.batch.bytes() < BATCH_BYTES_FULL && (announcer.take_turn_wanted() || maintained) {
@@ -370,10 +375,11 @@ impl Core {
                 }
             }
             Command::Status { answer } => {
-                reply(answer, self.status());
+                self.begin_walk(Walk::status(answer));
             }
+            Command::Store { answer } => reply(answer, self.store_report()),
             Command::Devices { answer } => {
-                reply(answer, self.device_reports());
+                self.begin_walk(Walk::devices(answer));
             }
             Command::DeviceReport { device, answer } => {
                 reply(answer, self.device_report(&device));
@@ -452,7 +458,7 @@ impl Core {
 }
 
 /// Answers a task. One that is gone, since its connection is or the service stops, needs no answer.
-fn reply<T>(answer: oneshot::Sender<T>, value: T) {
+pub(super) fn reply<T>(answer: oneshot::Sender<T>, value: T) {
     drop(answer.send(value));
 }
 

@@ -1,0 +1,101 @@
+//! Reports that look at all devices: in steps, so that a hundred thousand of them do not hold up what else waits.
+
+use std::collections::VecDeque;
+
+use mqe::DeviceName;
+use mqe::area::Counter;
+use tokio::sync::oneshot;
+
+use super::status::device_report;
+use super::turn::{Core, reply};
+use crate::report::{AreaReport, DeviceReport, StatusReport};
+
+/// Devices looked at in one step (DESIGN.md 4, bounded steps).
+const STEP_DEVICES_MAX: usize = 1_000;
+
+/// A report in the making.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// The last device that was looked at.
+    after: Option<DeviceName>,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Status { totals: Box<Totals>, answer: oneshot::Sender<StatusReport> },
+    Devices { list: Vec<DeviceReport>, answer: oneshot::Sender<Vec<DeviceReport>> },
+}
+
+#[derive(Debug, Default)]
+struct Totals {
+    devices: u64,
+    waiting: u64,
+    in_doubt: u64,
+    bytes: u64,
+    /// In the order of [`Counter::ALL`].
+    ends: Vec<u64>,
+}
+
+impl Walk {
+    pub(super) fn status(answer: oneshot::Sender<StatusReport>) -> Self {
+        let totals = Totals { ends: vec![0; Counter::ALL.len()], ..Totals::default() };
+        Self { after: None, what: What::Status { totals: Box::new(totals), answer } }
+    }
+
+    pub(super) fn devices(answer: oneshot::Sender<Vec<DeviceReport>>) -> Self {
+        Self { after: None, what: What::Devices { list: Vec::new(), answer } }
+    }
+}
+
+/// The reports in the making, in the order in which they were asked for.
+pub(super) type Walks = VecDeque<Walk>;
+
+impl Core {
+    /// Begins a report; it is answered at once where there are few devices.
+    pub(super) fn begin_walk(&mut self, walk: Walk) {
+        self.walks.push_back(walk);
+        if self.walks.len() == 1 {
+            self.walk();
+        }
+    }
+
+    /// One step of the oldest report.
+    pub(super) fn walk(&mut self) {
+        let Some(mut walk) = self.walks.pop_front() else { return };
+        let mut looked_at = 0;
+        for view in self.area.devices(walk.after.as_ref()).take(STEP_DEVICES_MAX) {
+            looked_at += 1;
+            walk.after = Some(view.name);
+            match &mut walk.what {
+                What::Status { totals, .. } => {
+                    totals.devices += 1;
+                    totals.waiting += view.waiting as u64;
+                    totals.in_doubt += view.in_doubt as u64;
+                    totals.bytes += view.bytes;
+                    for (sum, counter) in totals.ends.iter_mut().zip(Counter::ALL) {
+                        *sum += view.counters.get(*counter);
+                    }
+                }
+                What::Devices { list, .. } => list.push(device_report(view)),
+            }
+        }
+        if looked_at == STEP_DEVICES_MAX {
+            return self.walks.push_front(walk);
+        }
+        match walk.what {
+            What::Status { totals, answer } => reply(answer, self.status((*totals).into())),
+            What::Devices { list, answer } => reply(answer, list),
+        }
+    }
+}
+
+impl From<Totals> for AreaReport {
+    fn from(totals: Totals) -> Self {
+        let Totals { devices, waiting, in_doubt, bytes, ends } = totals;
+        let ends = Counter::ALL.iter().map(|counter| counter.name().to_owned()).zip(ends);
+        // Without devices there is nothing that could have ended.
+        let ends = if devices == 0 { Default::default() } else { ends.collect() };
+        Self { devices, messages: waiting + in_doubt, bytes, in_doubt, ends }
+    }
+}
