@@ -19,9 +19,6 @@ use crate::object::key;
 use crate::queue::bury;
 use crate::verb::{Effect, Now};
 
-/// Messages that one step kills.
-pub(crate) const STEP_MESSAGES_MAX: usize = 1_000;
-
 /// What is still to be collected, by the number of the queue, which is never given to another one.
 #[derive(Debug, Default)]
 pub(crate) struct Clearing(BTreeMap<u64, Backlog>);
@@ -73,13 +70,13 @@ impl Clearing {
     }
 
     /// The next step: what it kills, and what is no longer to be remembered.
-    fn step(&mut self) -> Commit {
+    fn step(&mut self, messages_max: usize) -> Commit {
         let mut commit = Commit::default();
         let Some(mut first) = self.0.first_entry() else { return commit };
         let number = *first.key();
         let backlog = first.get_mut();
         if let Some(index) = backlog.indexes.first_mut() {
-            for entry in index.take_first(STEP_MESSAGES_MAX) {
+            for entry in index.take_first(messages_max) {
                 bury(&entry, &mut commit);
             }
             if index.len() == 0 {
@@ -139,7 +136,8 @@ impl QueueManager {
         }
         // The highest id there is: no message of this start is newer, and those of earlier ones are older.
         let up_to = self.highest_id.max(Id::new(batch.start(), 0));
-        if let Some(local) = self.directory.local_mut(number) {
+        // Of an empty queue nothing is written, and nobody may wait for that.
+        if let Some(local) = self.directory.local_mut(number).filter(|local| local.index.len() > 0) {
             local.changed = batch.position();
             let index = std::mem::take(&mut local.index);
             let mut commit = Commit::default();
@@ -165,8 +163,9 @@ impl QueueManager {
         up_to: Option<Id>,
         commit: &mut Commit,
     ) {
-        if index.len() <= STEP_MESSAGES_MAX {
-            for entry in index.take_first(STEP_MESSAGES_MAX) {
+        let messages_max = self.settings.limits.clear_messages_max;
+        if index.len() <= messages_max {
+            for entry in index.take_first(messages_max) {
                 bury(&entry, commit);
             }
             return;
@@ -180,7 +179,7 @@ impl QueueManager {
 
     /// One step.
     pub(crate) fn clear_some(&mut self, now: Now, batch: &mut Batch) {
-        batch.commit(self.clearing.step());
+        batch.commit(self.clearing.step(self.settings.limits.clear_messages_max.max(1)));
         self.clear_at = (!self.clearing.is_empty()).then_some(now.instant);
     }
 }

@@ -14,14 +14,14 @@
 //!   .apply(now, conn, call, verb, &mut batch, &mut out)       .closed(now, conn, &mut batch, &mut out)
 //!   .cancel_wait(now, conn, call, &mut out)                   .mismatched(now, conn, call, get, found, record, ..)
 //!   .poll_timeout() -> Option<Instant>                        .handle_timeout(now, &mut batch, &mut out)
-//!   .set_room(store::Room)   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
+//!   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
+//!   .set_room(store::Room)                                    .moved(&store::Moved) -> bool
 //!   .lock_next(now, &QName, Holder, messages_max, bytes_max) -> Result<Vec<Locked>, Reason>
 //!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
 //!   .put_in_unit(now, &Putter, UnitPut, &Commit, &mut batch) -> Result<PutOutcome, Reason>
 //!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
-//!   .moved(&store::Moved) -> bool
 //!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
-//!   .clear(now, &QName, &mut batch, &mut out)   .display(&mqsc display, Option<DisplayCursor>)
+//!   .clear(now, &QName, &mut batch, &mut out)                 .display(&mqsc display, Option<DisplayCursor>)
 //! ```
 //!
 //! # Where things are
@@ -33,6 +33,7 @@
 //! | `resolve` | name resolution (mq-objects.md 5) |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
+//! | `sweep` | expiry |
 //! | `clearing` | CLEAR, and the messages of deleted queues, in steps |
 //! | `held`, `moved` | messages off their queues; where compaction puts a message |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |

@@ -44,12 +44,19 @@ pub struct Limits {
     pub sweep_messages_max: usize,
     /// Milliseconds after which the expiry sweep comes by again.
     pub sweep_interval_ms: u64,
+    /// Messages that one step of a CLEAR or a DELETE PURGE kills.
+    pub clear_messages_max: usize,
     /// Connections at a time (2025).
     pub connections_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { sweep_messages_max: 1_000, sweep_interval_ms: 1_000, connections_max: 100_000 }
+        Self {
+            sweep_messages_max: 1_000,
+            sweep_interval_ms: 1_000,
+            clear_messages_max: 1_000,
+            connections_max: 100_000,
+        }
     }
 }

@@ -4,8 +4,10 @@ use mq_wire::*;
 use mqsc::Refusal;
 
 use super::harness::*;
-use crate::clearing::STEP_MESSAGES_MAX;
 use crate::*;
+
+/// Messages that a step kills, by default.
+const STEP_MESSAGES_MAX: usize = 1_000;
 
 const MANY: usize = 2 * STEP_MESSAGES_MAX + 500;
 /// Steps after the command until all is collected.
@@ -205,7 +207,18 @@ fn clear_takes_care() {
     qm.commit(conn);
     assert_eq!(qm.depth("Q"), 3);
     clear(&mut qm, "Q").unwrap();
+    clear(&mut qm, "Q").expect("an empty one too");
     assert_eq!(qm.restart().depth("Q"), 0);
+}
+
+/// Nothing is written, so no answer may wait for it.
+#[test]
+fn an_empty_queue_is_cleared() {
+    let mut qm = filled("Q", 0);
+    clear(&mut qm, "Q").unwrap();
+    let conn = qm.connect();
+    let handle = qm.open_all(conn, "Q");
+    assert_eq!(qm.next(conn, handle), Err(Reason::NO_MSG_AVAILABLE));
 }
 
 #[test]

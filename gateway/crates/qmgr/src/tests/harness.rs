@@ -48,8 +48,13 @@ pub(super) fn settings() -> Settings {
 
 impl Qm {
     pub(super) fn new() -> Self {
+        Self::bounded(Limits::default())
+    }
+
+    /// With these bounds, also after restarts.
+    pub(super) fn bounded(limits: Limits) -> Self {
         Self::start(
-            settings(),
+            Settings { limits, ..settings() },
             MemStore::new(None),
             Now { wall_ms: 1_735_689_600_000, instant: Instant::now() },
         )
@@ -70,7 +75,7 @@ impl Qm {
 
     /// The process is gone, and comes again.
     pub(super) fn restart(self) -> Self {
-        let settings = Settings { hash_key: [7, 7], ..settings() };
+        let settings = Settings { hash_key: [7, 7], limits: self.qm.settings.limits, ..settings() };
         Self::start(settings, self.store.unwrap().restart(), self.now)
     }
 

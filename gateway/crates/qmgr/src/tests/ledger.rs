@@ -47,6 +47,8 @@ enum Step {
     Pass {
         ms: u64,
     },
+    /// Everybody leaves, and the queue is cleared.
+    Clear,
     Restart,
 }
 
@@ -64,6 +66,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Unlock),
         2 => any::<bool>().prop_map(|real| Step::HandOver { real }),
         2 => (1..100_u64).prop_map(|ms| Step::Pass { ms }),
+        1 => Just(Step::Clear),
         1 => Just(Step::Restart),
     ]
 }
@@ -173,6 +176,7 @@ impl Run {
             }
             Step::HandOver { real } => self.hand_over(real),
             Step::Pass { ms } => self.qm().pass(ms),
+            Step::Clear => self.clear(),
             Step::Restart => {
                 self.qm = self.qm.take().map(Qm::restart);
                 self.apps = Default::default();
@@ -180,6 +184,22 @@ impl Run {
             }
         }
         self.look_at_answers();
+    }
+
+    fn clear(&mut self) {
+        for app in 0..CONNECTIONS {
+            self.step(Step::Lose { conn: app });
+        }
+        let queue = QName::new("Q").unwrap();
+        let clear =
+            |qm: &mut QueueManager, now, batch: &mut _, out: &mut _| qm.clear(now, &queue, batch, out);
+        if !self.locked.is_empty() {
+            assert!(self.qm().turn(clear).is_err(), "what is locked is in use");
+            self.step(Step::Unlock);
+        }
+        self.qm().turn(clear).unwrap();
+        assert_eq!(self.qm().depth("Q"), 0);
+        self.gone.clone_from(&self.there);
     }
 
     fn hand_over(&mut self, real: bool) {
@@ -250,7 +270,7 @@ proptest! {
 
     #[test]
     fn every_message_goes_to_exactly_one(steps in prop::collection::vec(step(), 1..100)) {
-        let mut qm = Qm::new();
+        let mut qm = Qm::bounded(Limits { clear_messages_max: 2, ..Limits::default() });
         qm.script("DEFINE QLOCAL(Q) MAXDEPTH(1000)");
         let mut run = Run { qm: Some(qm), ..Run::default() };
         for step in steps {
@@ -261,9 +281,11 @@ proptest! {
         for body in run.qm().drain(conn, handle) {
             run.leave(body.parse().unwrap());
         }
+        run.qm().pass(0);
         prop_assert_eq!(&run.there, &run.gone);
         let recovered = run.qm().store().recovered();
         prop_assert!(recovered.messages.is_empty());
         prop_assert!(recovered.keyed.iter().all(|(key, _)| !key.starts_with(b"qb")), "no count is left behind");
+        prop_assert!(recovered.keyed.iter().all(|(key, _)| !key.starts_with(b"qc")), "nothing is being cleared");
     }
 }
