@@ -3,13 +3,15 @@
 //!
 //! A pure state machine on the store's batches: what changes is added to the [`Batch`] of the turn, what must be said
 //! or done comes out as [`AreaEffect`]s, each with the position that must be durable first. Bodies are never here;
-//! an index entry is 32 bytes. Reading bodies, exits, rights and the queue manager are the owner's.
+//! an index entry is 24 bytes. Reading bodies, exits, rights and the queue manager are the owner's.
 //!
 //! *In the turn*: a method that takes a [`Commit`] changes memory at once, so the caller adds that commit to the
 //! batch before it asks the area for anything else.
 
 mod counters;
 mod device;
+mod devices;
+mod due;
 mod expire;
 mod hand_out;
 mod intake;
@@ -19,6 +21,7 @@ mod onboard;
 mod puts;
 mod queue;
 mod recover;
+mod rest;
 mod sessions;
 mod settle;
 mod view;
@@ -41,7 +44,7 @@ pub use puts::{PutCheck, PutGone};
 pub use recover::RecoverError;
 pub use view::{DeviceView, MessageState, MessageView};
 
-use device::Device;
+use devices::Devices;
 
 /// What an area is told once.
 #[derive(Debug, Clone)]
@@ -169,9 +172,7 @@ pub struct Area {
     settings: AreaSettings,
     /// Identities with the first start of each.
     identities: Vec<(u32, StoreIdentity)>,
-    names: BTreeMap<DeviceName, u32>,
-    /// By number.
-    devices: BTreeMap<u32, Box<Device>>,
+    devices: Devices,
     next_number: u32,
     /// Devices that enrolled themselves.
     enrolled: u32,
@@ -182,10 +183,14 @@ pub struct Area {
     /// While it is short nothing new is taken.
     room: Room,
     bytes: u64,
-    expiring: u64,
+    /// The newest position at which something of any device changed.
+    newest: Position,
+    due: due::Due,
     /// The latest time that anybody said.
     latest: Instant,
     sweep: expire::Sweep,
+    /// Devices whose mark may be removed.
+    resting: BTreeSet<u32>,
 }
 
 impl Area {

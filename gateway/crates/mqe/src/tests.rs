@@ -5,6 +5,7 @@ mod frames;
 mod from_device;
 mod general;
 mod ledger;
+mod memory;
 mod moved;
 mod pair;
 mod random;

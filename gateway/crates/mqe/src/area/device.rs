@@ -6,7 +6,8 @@ use std::time::Instant;
 use mq_wire::Reason;
 use store::{Batch, Commit, Id, OwnerId, Position};
 
-use super::counters::{Counter, Counters};
+use super::counters::{Counter, Counters, Counts};
+use super::due::{Due, NEVER};
 use super::keys;
 use super::puts::PutMark;
 use super::queue::{Entry, SubQueue};
@@ -25,6 +26,7 @@ pub(super) fn number_of(owner: OwnerId) -> Option<u32> {
     if owner.0 & DEVICE_BIT == 0 { None } else { u32::try_from(owner.0 & !DEVICE_BIT).ok() }
 }
 
+/// The resting part: 136 bytes. A device that put something has 32 more in `puts`.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) name: DeviceName,
@@ -33,25 +35,53 @@ pub(super) struct Device {
     pub(super) given: Incarnation,
     /// The one in force.
     pub(super) in_force: Incarnation,
-    /// The session of the last RESUME.
-    pub(super) last_session: SessionId,
-    /// Listed by an operator, not enrolled by itself.
-    pub(super) listed: bool,
-    /// An operator lets the next HELLO in, whatever its number.
-    pub(super) reset: bool,
-    /// The newest position at which something of it changed: "already gone" and "none" depend on it (ONCE.md 1).
-    pub(super) newest: Position,
-    pub(super) counters: Counters,
-    pub(super) queue: SubQueue,
     /// Messages of open units.
     pub(super) unreal: u32,
+    /// The session of the last RESUME.
+    pub(super) last_session: SessionId,
     /// Bytes of everything it owns.
     pub(super) bytes: u64,
-    /// Waiting messages that can expire.
-    pub(super) expiring: u32,
+    pub(super) counts: Counts,
+    pub(super) queue: SubQueue,
     /// Marks of the last incarnations, the oldest first.
-    pub(super) puts: Vec<(Incarnation, PutMark)>,
+    pub(super) puts: Box<[(Incarnation, PutMark)]>,
     pub(super) live: Option<Box<Live>>,
+    /// The second in which the sweep looks at it ([`Due`]).
+    pub(super) due: u32,
+    pub(super) flags: Flags,
+}
+
+/// What is so or not: in one byte, because all that a device has just fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    /// Listed by an operator, not enrolled by itself.
+    pub(super) const LISTED: Self = Self(1);
+    /// An operator lets the next HELLO in, whatever its number.
+    pub(super) const RESET: Self = Self(2);
+    /// The counters are not stored as they are.
+    pub(super) const COUNTED: Self = Self(4);
+
+    pub(super) fn is(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    /// Sets one, and says what it was.
+    pub(super) fn set(&mut self, flag: Self, on: bool) -> bool {
+        let was = self.is(flag);
+        self.0 = if on { self.0 | flag.0 } else { self.0 & !flag.0 };
+        was
+    }
+
+    /// Those that are in the device's record.
+    pub(super) fn to_byte(self) -> u8 {
+        self.0 & (Self::LISTED.0 | Self::RESET.0)
+    }
+
+    pub(super) fn from_byte(byte: u8) -> Self {
+        Self(Self(byte).to_byte())
+    }
 }
 
 /// What an idle, settled device has not.
@@ -68,7 +98,6 @@ pub(super) struct Live {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InDoubt {
     pub(super) entry: Entry,
-    pub(super) priority: u8,
     /// When it was last sent; none since the start.
     pub(super) sent: Option<Instant>,
     /// The device refused it, and the dead-letter queue has not got it yet.
@@ -116,6 +145,8 @@ pub(super) struct Link {
     pub(super) busy: Option<Sequence>,
     /// Puts that were let through and not answered.
     pub(super) puts_in_flight: u32,
+    /// The newest position at which something of the device changed: "already gone" and "none" depend on it (ONCE.md 1).
+    pub(super) newest: Position,
 }
 
 /// A GET that waits for a message.
@@ -134,16 +165,14 @@ impl Device {
             number,
             given: Incarnation(0),
             in_force: Incarnation(0),
-            last_session: SessionId(0),
-            listed: false,
-            reset: false,
-            newest: Position::default(),
-            counters: Counters::default(),
-            queue: SubQueue::default(),
             unreal: 0,
+            last_session: SessionId(0),
             bytes: 0,
-            expiring: 0,
-            puts: Vec::new(),
+            counts: Counts::default(),
+            queue: SubQueue::default(),
+            puts: Box::default(),
+            due: NEVER,
+            flags: Flags::default(),
             live: None,
         }
     }
@@ -170,8 +199,31 @@ impl Device {
         self.queue.len() + self.in_doubt() + self.unreal as usize
     }
 
-    /// Lets the live part go when nothing is in it.
-    pub(super) fn rest(&mut self) {
+    /// What became of its messages.
+    pub(super) fn counters(&self) -> Counters {
+        self.counts.get().with_live((self.queue.len() + self.in_doubt()) as u64)
+    }
+
+    pub(super) fn count(&mut self, counter: Counter, count: u64) {
+        self.counts.add(counter, count);
+        self.flags.set(Flags::COUNTED, true);
+    }
+
+    /// What answers to its newest session depend on.
+    pub(super) fn newest(&self) -> Position {
+        self.link().map_or(Position::default(), |link| link.newest)
+    }
+
+    /// Something of it changes at this position.
+    pub(super) fn changed(&mut self, position: Position, newest: &mut Position) {
+        *newest = position.max(*newest);
+        if let Some(link) = self.link_mut() {
+            link.newest = position.max(link.newest);
+        }
+    }
+
+    /// Lets the live part go when nothing is in it. Whether it has a mark that says nothing any more.
+    pub(super) fn rest(&mut self) -> bool {
         let settled = self.live.as_ref().is_some_and(|live| {
             live.doubt.is_empty()
                 && live.tombs.is_empty()
@@ -181,43 +233,41 @@ impl Device {
         if settled {
             self.live = None;
         }
+        self.has_idle_mark()
+    }
+
+    /// Whether its mark is needed no more: nothing is in doubt, and nobody is there to whom more will be handed out.
+    pub(super) fn has_idle_mark(&self) -> bool {
+        let idle = |live: &Live| live.doubt.is_empty() && live.link.is_none() && !live.mark.orders.is_empty();
+        self.live.as_deref().is_some_and(idle)
     }
 
     /// A waiting message, at its place.
-    pub(super) fn wait(&mut self, priority: u8, entry: Entry) {
-        if entry.expiry_ms != 0 {
-            self.expiring += 1;
-        }
-        self.queue.insert(priority, entry);
-    }
-
-    /// Bookkeeping for an entry that left the queue of the waiting.
-    pub(super) fn left_queue(&mut self, entry: &Entry) {
-        if entry.expiry_ms != 0 {
-            self.expiring -= 1;
-        }
+    pub(super) fn wait(&mut self, entry: Entry, due: &mut Due) {
+        due.entered(self, entry.expiry_ms);
+        self.queue.insert(entry);
     }
 
     /// The end of a message: its death, and the count. The caller adds the counters to the commit once.
     pub(super) fn end(&mut self, entry: &Entry, how: Counter, commit: &mut Commit) {
         commit.kill(entry.id, entry.place);
         self.bytes -= u64::from(entry.length());
-        self.counters.add(how, 1);
+        self.count(how, 1);
     }
 
     /// Adds the commit to the batch, with the counters if they changed; from now on answers depend on it.
-    pub(super) fn commit(&mut self, before: &Counters, mut commit: Commit, batch: &mut Batch) {
-        self.commit_counters(before, &mut commit);
+    pub(super) fn commit(&mut self, mut commit: Commit, batch: &mut Batch, newest: &mut Position) {
+        self.commit_counters(&mut commit);
         if !commit.is_empty() {
-            self.newest = batch.position();
+            self.changed(batch.position(), newest);
             batch.commit(commit);
         }
     }
 
-    /// Adds the counters to a commit that somebody else adds to the batch.
-    pub(super) fn commit_counters(&self, before: &Counters, commit: &mut Commit) {
-        if self.counters != *before {
-            commit.set(keys::counters(self.number), self.counters.to_bytes());
+    /// Adds the counters, if they changed, to a commit that is added to the batch at once.
+    pub(super) fn commit_counters(&mut self, commit: &mut Commit) {
+        if self.flags.set(Flags::COUNTED, false) {
+            commit.set(keys::counters(self.number), self.counts.to_bytes());
         }
     }
 
@@ -231,9 +281,10 @@ impl Device {
 mod tests {
     use super::*;
 
-    /// DESIGN.md 9: a known idle device costs at most 300 bytes, its place in the two maps included.
+    /// DESIGN.md 9: a known idle device costs at most 300 bytes of the whole process, its keys in the store included.
     #[test]
     fn an_idle_device_is_small() {
-        assert!(size_of::<Device>() <= 272, "{}", size_of::<Device>());
+        assert_eq!(size_of::<Option<Device>>(), 136);
+        assert_eq!(size_of::<(Incarnation, PutMark)>(), 24);
     }
 }

@@ -5,30 +5,43 @@ use std::time::{Duration, Instant};
 use store::{Batch, Commit};
 
 use super::counters::Counter;
+use super::queue::Expired;
 use super::{Area, AreaEffect};
 use crate::Now;
 
-/// Most messages that one step ends or looks at before it continues later.
+/// Most messages that one step ends, and most devices that it looks at, before it continues later.
 const STEP_MAX: usize = 1_000;
+/// Most messages of these devices that it looks at.
+const LOOKS_MAX: usize = 100_000;
 /// Wall time may run away from the monotonic clock by so much before expiry stops (DESIGN.md 4).
 const JUMP_MS: u64 = 60_000;
 /// For so long it stops.
 const JUMP_PAUSE: Duration = Duration::from_secs(600);
+/// While something can expire the clocks are compared at least so often: a jump is seen when it happens.
+const WATCH_EVERY: Duration = Duration::from_secs(60);
 
-/// Where the sweep for expired messages is, and what the clock did.
-#[derive(Debug, Default)]
+/// When the sweep for expired messages goes on, and what the clock did.
+#[derive(Debug)]
 pub(super) struct Sweep {
-    /// When it goes on.
-    next: Option<Instant>,
-    /// The device to look at next, while a sweep is under way.
-    cursor: u32,
-    last: Option<Now>,
+    /// Not before.
+    next: Instant,
+    /// When the clocks were compared.
+    last: Now,
     paused_until: Option<Instant>,
+    /// Devices that were looked at.
+    #[cfg(test)]
+    pub(super) looked: usize,
 }
 
 impl Sweep {
     pub(super) fn new(now: Now, every: Duration) -> Self {
-        Self { next: Some(now.instant + every), last: Some(now), ..Self::default() }
+        Self {
+            next: now.instant + every,
+            last: now,
+            paused_until: None,
+            #[cfg(test)]
+            looked: 0,
+        }
     }
 }
 
@@ -36,8 +49,9 @@ impl Area {
     /// When [`Area::handle_timeout`] wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        let sweep = if self.expiring > 0 { self.sweep.next } else { None };
-        [timer, sweep].into_iter().flatten().min()
+        let sweep = self.due.first_ms().map(|at_ms| self.next_sweep(at_ms));
+        let chores = self.has_chores().then_some(self.latest);
+        [timer, sweep, chores].into_iter().flatten().min()
     }
 
     /// Time has come.
@@ -47,13 +61,13 @@ impl Area {
             && at <= now.instant
         {
             self.timers.remove(&(at, number));
-            let Some(device) = self.devices.get_mut(&number) else { continue };
+            let Some(device) = self.devices.get_mut(number) else { continue };
             if let Some(live) = &mut device.live {
                 live.timer = None;
             }
             // Room in doubt may have come free where the batch could not be added to (the end of a refused message).
             self.serve_waiting(number, now, batch, out);
-            let Some(device) = self.devices.get(&number) else { continue };
+            let Some(device) = self.devices.get(number) else { continue };
             let over = device.link().and_then(|link| link.get).is_some_and(|get| get.until <= now.instant);
             if over {
                 self.end_wait(number, out);
@@ -62,6 +76,7 @@ impl Area {
             self.set_timer_after(number, Some(now.instant));
         }
         self.sweep(now, batch);
+        self.tidy_marks(batch);
     }
 
     /// Whether the sweep stands still because the clock jumped, and until when.
@@ -74,73 +89,60 @@ impl Area {
         self.sweep.paused_until = None;
     }
 
-    /// Ends messages of a device that have expired, at most a step's worth.
-    pub(super) fn expire_some(&mut self, number: u32, now: Now, batch: &mut Batch) -> usize {
-        let Some(device) = self.devices.get_mut(&number) else { return 0 };
-        if device.expiring == 0 {
-            return 0;
-        }
-        let before = device.counters;
+    /// Ends messages of a device that have expired, at most so many; how many these were.
+    pub(super) fn expire_some(&mut self, number: u32, max: usize, now: Now, batch: &mut Batch) -> usize {
+        let Some(device) = self.devices.get_mut(number) else { return 0 };
         let mut commit = Commit::default();
-        let expired = device.queue.take_where(STEP_MAX, |entry| entry.is_expired(now.wall_ms));
-        for entry in &expired {
-            device.left_queue(entry);
-            self.expiring -= 1;
+        let Expired { entries, next_ms } = device.queue.take_expired(now.wall_ms, max);
+        for entry in &entries {
             self.bytes -= u64::from(entry.length());
             device.end(entry, Counter::Expired, &mut commit);
         }
-        device.commit(&before, commit, batch);
-        expired.len()
+        self.due.looked(device, next_ms);
+        device.commit(commit, batch, &mut self.newest);
+        entries.len()
     }
 
+    /// A device costs a look at what it has that can expire, and only when something of it may have expired.
     fn sweep(&mut self, now: Now, batch: &mut Batch) {
         self.watch_clock(now);
-        if self.expiring == 0 || self.sweep.next.is_some_and(|next| next > now.instant) {
+        if self.sweep.next > now.instant || self.sweep.paused_until.is_some() {
             return;
         }
-        self.sweep.next = Some(now.instant + self.settings.sweep_every);
-        if self.sweep.paused_until.is_some() {
-            return;
-        }
-        let mut steps = 0;
-        let from = self.sweep.cursor;
-        let numbers: Vec<(u32, usize, bool)> = self
-            .devices
-            .range(from..)
-            .map(|(number, device)| (*number, device.queue.len(), device.expiring > 0))
-            .take(STEP_MAX)
-            .collect();
-        let all = numbers.len() < STEP_MAX;
-        for (number, waiting, expiring) in &numbers {
-            if *expiring {
-                steps += waiting;
-                if self.expire_some(*number, now, batch) == STEP_MAX {
-                    // There may be more of this one.
-                    return self.sweep_continues(*number, now);
-                }
+        self.sweep.next = now.instant + self.settings.sweep_every;
+        let (mut ended, mut devices, mut looks) = (0, 0, 0);
+        while let Some(number) = self.due.first(now.wall_ms) {
+            if ended >= STEP_MAX || devices >= STEP_MAX || looks >= LOOKS_MAX {
+                // There is more.
+                self.sweep.next = now.instant;
+                return;
             }
-            if steps >= STEP_MAX {
-                return self.sweep_continues(number + 1, now);
+            devices += 1;
+            looks += self.devices.get(number).map_or(0, |device| device.queue.expiring());
+            ended += self.expire_some(number, STEP_MAX - ended, now, batch);
+            #[cfg(test)]
+            {
+                self.sweep.looked += 1;
             }
-        }
-        match numbers.last() {
-            Some((number, ..)) if !all => self.sweep_continues(number + 1, now),
-            _ => self.sweep.cursor = 0,
         }
     }
 
-    fn sweep_continues(&mut self, number: u32, now: Now) {
-        self.sweep.cursor = number;
-        self.sweep.next = Some(now.instant);
+    /// When the sweep goes on if the first message expires at this time of the wall clock.
+    fn next_sweep(&self, at_ms: u64) -> Instant {
+        let Sweep { next, last, paused_until, .. } = &self.sweep;
+        let watch = last.instant + WATCH_EVERY;
+        // Far away is never, and is looked at with the clocks.
+        let first = last.instant.checked_add(Duration::from_millis(at_ms.saturating_sub(last.wall_ms)));
+        let first = first.map_or(watch, |first| first.max(*next));
+        paused_until.map_or(first, |until| until.max(first)).min(watch.max(*next))
     }
 
     fn watch_clock(&mut self, now: Now) {
-        if let Some(last) = self.sweep.last.replace(now) {
-            let passed = u64::try_from(now.instant.saturating_duration_since(last.instant).as_millis());
-            let expected = last.wall_ms.saturating_add(passed.unwrap_or(u64::MAX));
-            if now.wall_ms.abs_diff(expected) > JUMP_MS {
-                self.sweep.paused_until = Some(now.instant + JUMP_PAUSE);
-            }
+        let last = std::mem::replace(&mut self.sweep.last, now);
+        let passed = u64::try_from(now.instant.saturating_duration_since(last.instant).as_millis());
+        let expected = last.wall_ms.saturating_add(passed.unwrap_or(u64::MAX));
+        if now.wall_ms.abs_diff(expected) > JUMP_MS {
+            self.sweep.paused_until = Some(now.instant + JUMP_PAUSE);
         }
         if self.sweep.paused_until.is_some_and(|until| until <= now.instant) {
             self.sweep.paused_until = None;
@@ -156,7 +158,7 @@ impl Area {
     /// The same; what is due at `handled` was done, what is left of it (a window at once) comes a little later.
     fn set_timer_after(&mut self, number: u32, handled: Option<Instant>) {
         let resend_after = self.settings.resend_after;
-        let Some(device) = self.devices.get_mut(&number) else { return };
+        let Some(device) = self.devices.get_mut(number) else { return };
         let waiting = !device.queue.is_empty();
         let Some(live) = device.live.as_mut() else { return };
         let servable = waiting && live.doubt.len() < self.settings.in_doubt_max as usize;
@@ -179,3 +181,6 @@ impl Area {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,7 +59,7 @@ impl Area {
         let Given { given, more } = self.hand_out(number, now, window, batch, out);
         if given > 0 || more || wait_ms == 0 {
             self.push_end(number, request, given, out);
-        } else if let Some(link) = self.devices.get_mut(&number).and_then(|device| device.link_mut()) {
+        } else if let Some(link) = self.devices.get_mut(number).and_then(|device| device.link_mut()) {
             let until = now.instant + Duration::from_millis(u64::from(wait_ms));
             let Window { request, messages, bytes } = window;
             link.get = Some(WaitingGet { request, messages, bytes, until });
@@ -75,7 +75,7 @@ impl Area {
         batch: &mut Batch,
         out: &mut Vec<AreaEffect>,
     ) -> bool {
-        let link = self.devices.get_mut(&number).and_then(|device| device.link_mut());
+        let link = self.devices.get_mut(number).and_then(|device| device.link_mut());
         let Some(WaitingGet { request, messages, bytes, .. }) = link.and_then(|link| link.get) else {
             return false;
         };
@@ -84,7 +84,7 @@ impl Area {
         if given == 0 && !more {
             return false;
         }
-        if let Some(link) = self.devices.get_mut(&number).and_then(|device| device.link_mut()) {
+        if let Some(link) = self.devices.get_mut(number).and_then(|device| device.link_mut()) {
             link.get = None;
         }
         self.push_end(number, request, given, out);
@@ -94,7 +94,7 @@ impl Area {
 
     /// Ends a GET that waits, with nothing.
     pub(super) fn end_wait(&mut self, number: u32, out: &mut Vec<AreaEffect>) {
-        let link = self.devices.get_mut(&number).and_then(|device| device.link_mut());
+        let link = self.devices.get_mut(number).and_then(|device| device.link_mut());
         if let Some(get) = link.and_then(|link| link.get.take()) {
             self.push_end(number, get.request, 0, out);
         }
@@ -108,20 +108,17 @@ impl Area {
         batch: &mut Batch,
         out: &mut Vec<AreaEffect>,
     ) -> Given {
-        let Some(device) = self.devices.get_mut(&number) else { return Given::default() };
+        let Some(device) = self.devices.get_mut(number) else { return Given::default() };
         let Some(conn) = device.link().map(|link| link.conn) else { return Given::default() };
         let room = self.settings.in_doubt_max.saturating_sub(device.in_doubt() as u32);
         let messages = window.messages.min(room);
-        let before = device.counters;
         let mut commit = Commit::default();
         let mut given: Vec<Entry> = Vec::new();
         let (mut bytes, mut expired, mut raised) = (0u64, 0, false);
         while (given.len() as u32) < messages && expired < EXPIRED_MAX {
-            let Some((_, next)) = device.queue.first() else { break };
+            let Some(next) = device.queue.first() else { break };
             if next.is_expired(now.wall_ms) {
-                let Some((_, entry)) = device.queue.pop_first() else { break };
-                device.left_queue(&entry);
-                self.expiring -= 1;
+                let Some(entry) = device.queue.pop_first() else { break };
                 self.bytes -= u64::from(entry.length());
                 device.end(&entry, Counter::Expired, &mut commit);
                 expired += 1;
@@ -131,23 +128,22 @@ impl Area {
             if !given.is_empty() && bytes > u64::from(window.bytes) {
                 break;
             }
-            let Some((priority, mut entry)) = device.queue.pop_first() else { break };
-            device.left_queue(&entry);
-            self.expiring -= u64::from(entry.expiry_ms != 0);
+            let Some(mut entry) = device.queue.pop_first() else { break };
             entry.delivered();
             given.push(entry);
             let live = device.live();
-            raised |= live.mark.raise(priority, entry.id);
+            raised |= live.mark.raise(entry.priority, entry.id);
             let sent = Some(now.instant);
-            live.doubt.insert(entry.id, InDoubt { entry, priority, sent, rejected: None });
+            live.doubt.insert(entry.id, InDoubt { entry, sent, rejected: None });
         }
+        self.due.left(device);
         if raised {
             let live = device.live();
             live.mark.when_ms = now.wall_ms;
             commit.set(keys::mark(number), keys::mark_value(&live.mark));
         }
-        device.commit(&before, commit, batch);
-        let needs = device.newest;
+        device.commit(commit, batch, &mut self.newest);
+        let needs = device.newest();
         for entry in &given {
             let head = message_head(self.uid(entry.id), entry, now);
             let (id, place, bytes) = (entry.id, entry.place, entry.length());
@@ -160,8 +156,8 @@ impl Area {
     /// Sends again what was not confirmed in time, at most one window at once; it stays in doubt (ONCE.md 2). What the
     /// device refused is said again to the owner.
     pub(super) fn resend(&mut self, number: u32, now: Now, out: &mut Vec<AreaEffect>) {
-        let Some(device) = self.devices.get_mut(&number) else { return };
-        let (name, needs) = (device.name, device.newest);
+        let Some(device) = self.devices.get_mut(number) else { return };
+        let (name, needs) = (device.name, device.newest());
         let conn = device.link().filter(|link| link.resumed).map(|link| link.conn);
         let limits = self.settings.limits;
         let (mut messages, mut bytes) = (0, 0u64);
@@ -188,12 +184,12 @@ impl Area {
             messages += 1;
             doubt.sent = Some(now.instant);
             doubt.entry.delivered();
-            again.push((doubt.priority, doubt.entry));
+            again.push(doubt.entry);
         }
         let Some(conn) = conn else { return };
         // As they were handed out first.
-        again.sort_by_key(|(priority, entry)| (std::cmp::Reverse(*priority), entry.id));
-        for (_, entry) in &again {
+        again.sort_by_key(|entry| (std::cmp::Reverse(entry.priority), entry.id));
+        for entry in &again {
             let head = message_head(self.uid(entry.id), entry, now);
             let (id, place, bytes) = (entry.id, entry.place, entry.length());
             out.push(AreaEffect::Message { conn, needs, request: RequestId(0), head, id, place, bytes });
@@ -201,12 +197,12 @@ impl Area {
     }
 
     fn push_end(&self, number: u32, request: RequestId, given: u32, out: &mut Vec<AreaEffect>) {
-        let Some(device) = self.devices.get(&number) else { return };
+        let Some(device) = self.devices.get(number) else { return };
         let Some(link) = device.link() else { return };
         let waiting = u32::try_from(device.queue.len()).unwrap_or(u32::MAX);
         let in_doubt = u32::try_from(device.in_doubt()).unwrap_or(u32::MAX);
         let frame = Frame::End { given, waiting, in_doubt };
-        out.push(AreaEffect::Frame { conn: link.conn, needs: Some(device.newest), request, frame });
+        out.push(AreaEffect::Frame { conn: link.conn, needs: Some(device.newest()), request, frame });
     }
 }
 

@@ -14,6 +14,9 @@ use crate::frame::{Frame, HEAD_BYTES};
 use crate::message::ENVELOPE_BYTES_MAX;
 use crate::{DeviceMessage, DeviceName, Now, RequestId, Uid};
 
+/// Most expired messages that are ended to make room for one.
+const EXPIRED_MAX: usize = 1_000;
+
 /// Bytes of a MESSAGE frame that are neither envelope nor payload.
 const MESSAGE_HEAD_BYTES: usize = HEAD_BYTES + Uid::LENGTH + 1 + 1 + 8 + 4;
 
@@ -111,7 +114,6 @@ pub(super) struct OpenUnit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written {
     pub(super) number: u32,
-    priority: u8,
     pub(super) entry: Entry,
 }
 
@@ -170,33 +172,28 @@ impl Area {
             body: message.payload.clone(),
             file: None,
         });
-        let entry = Entry::new(stored.id, stored.place, bytes as u32, expiry_ms, persistent);
-        if let Some(found) = self.devices.get_mut(&number) {
+        let entry = Entry::new(stored.id, stored.place, priority, bytes as u32, expiry_ms, persistent);
+        if let Some(found) = self.devices.get_mut(number) {
             found.unreal += 1;
             found.bytes += bytes as u64;
         }
         self.bytes += bytes as u64;
-        self.units.entry(unit).or_default().stored.push(Written { number, priority, entry });
+        self.units.entry(unit).or_default().stored.push(Written { number, entry });
         Ok(Accepted::Stored(self.uid(stored.id)))
     }
 
-    /// Adds the counts of the unit to its commit. Called once, in the turn and just before the commit is added to the
-    /// batch.
+    /// Adds the counts of the unit to its commit: those of messages that had expired. Called once, in the turn and just
+    /// before the commit is added to the batch.
     pub fn seal_unit(&mut self, unit: UnitId, commit: &mut Commit) {
-        let Some(OpenUnit { stored, expired }) = self.units.get(&unit) else { return };
-        let mut touched = BTreeSet::new();
-        let stored = stored.iter().map(|written| (written.number, false));
-        for (number, has_expired) in stored.chain(expired.iter().map(|number| (*number, true))) {
-            let Some(device) = self.devices.get_mut(&number) else { continue };
-            device.counters.add(Counter::Accepted, 1);
-            if has_expired {
-                device.counters.add(Counter::Expired, 1);
+        let Some(OpenUnit { expired, .. }) = self.units.get(&unit) else { return };
+        for number in expired {
+            if let Some(device) = self.devices.get_mut(*number) {
+                device.count(Counter::Expired, 1);
             }
-            touched.insert(number);
         }
-        for number in touched {
-            if let Some(device) = self.devices.get(&number) {
-                commit.set(super::keys::counters(number), device.counters.to_bytes());
+        for number in expired {
+            if let Some(device) = self.devices.get_mut(*number) {
+                device.commit_counters(commit);
             }
         }
     }
@@ -205,24 +202,21 @@ impl Area {
     pub fn unit_is_real(&mut self, now: Now, unit: UnitId, batch: &mut Batch, out: &mut Vec<AreaEffect>) {
         let Some(OpenUnit { stored, expired }) = self.units.remove(&unit) else { return };
         for number in expired {
-            if let Some(device) = self.devices.get_mut(&number) {
-                device.newest = batch.position();
+            if let Some(device) = self.devices.get_mut(number) {
+                device.changed(batch.position(), &mut self.newest);
             }
         }
         // In the order in which the devices first appear.
         let mut touched: Vec<(u32, bool)> = Vec::new();
         let mut seen = BTreeSet::new();
-        for Written { number, priority, entry } in stored {
-            let Some(device) = self.devices.get_mut(&number) else { continue };
-            device.newest = batch.position();
+        for Written { number, entry } in stored {
+            let Some(device) = self.devices.get_mut(number) else { continue };
+            device.changed(batch.position(), &mut self.newest);
             if seen.insert(number) {
                 touched.push((number, device.queue.is_empty()));
             }
             device.unreal -= 1;
-            if entry.expiry_ms != 0 {
-                self.expiring += 1;
-            }
-            device.wait(priority, entry);
+            device.wait(entry, &mut self.due);
         }
         for (number, was_empty) in touched {
             if !self.serve_waiting(number, now, batch, out) && was_empty {
@@ -234,8 +228,8 @@ impl Area {
     /// The unit will never be real. Gives what it had written, for the end of the unit in the store.
     pub fn unit_dropped(&mut self, unit: UnitId) -> Vec<Kill> {
         let mut kills = Vec::new();
-        for Written { number, entry, .. } in self.units.remove(&unit).unwrap_or_default().stored {
-            let Some(device) = self.devices.get_mut(&number) else { continue };
+        for Written { number, entry } in self.units.remove(&unit).unwrap_or_default().stored {
+            let Some(device) = self.devices.get_mut(number) else { continue };
             device.unreal -= 1;
             device.bytes -= u64::from(entry.length());
             self.bytes -= u64::from(entry.length());
@@ -256,12 +250,12 @@ impl Area {
         let (messages_max, bytes_max) =
             (self.settings.device_messages_max as usize, self.settings.device_bytes_max);
         let full = |area: &Self| {
-            let device = area.devices.get(&number)?;
+            let device = area.devices.get(number)?;
             let full = device.messages() >= messages_max || device.bytes + bytes > bytes_max;
             full.then(|| Undelivered::Full { device: name, messages: device.messages(), bytes: device.bytes })
         };
         if full(self).is_some() {
-            self.expire_some(number, now, batch);
+            self.expire_some(number, EXPIRED_MAX, now, batch);
             if let Some(refusal) = full(self) {
                 return Err(refusal);
             }
@@ -273,11 +267,11 @@ impl Area {
     }
 
     fn wake(&mut self, number: u32, out: &mut Vec<AreaEffect>) {
-        let Some(device) = self.devices.get(&number) else { return };
+        let Some(device) = self.devices.get(number) else { return };
         let Some(link) = device.link().filter(|link| link.resumed && link.get.is_none()) else { return };
         let waiting = u32::try_from(device.queue.len()).unwrap_or(u32::MAX);
         if waiting > 0 {
-            let (conn, needs) = (link.conn, Some(device.newest));
+            let (conn, needs) = (link.conn, Some(device.newest()));
             out.push(AreaEffect::Frame {
                 conn,
                 needs,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `dD` name | version, number, incarnations given and in force, session of the last RESUME, flags |
 //! | `dM` number | mark: when, then priority and order key of each |
-//! | `dC` number | counters |
+//! | `dC` number | counters; there from the first one on that is not 0. The first is not used: what was taken in follows from the others |
 //! | `dP` number incarnation | put mark |
 //! | `dT` number id | tombstone: when |
 //! | `dI` | identities of the store, each with its first start |
@@ -13,7 +13,7 @@
 use bytes::{Buf, BufMut};
 use store::Id;
 
-use super::device::{Device, Mark};
+use super::device::{Device, Flags, Mark};
 use crate::wire::{Cursor, DecodeError};
 use crate::{DeviceName, Incarnation, SessionId, StoreIdentity};
 
@@ -27,8 +27,6 @@ pub(super) const IDENTITIES: &[u8] = b"dI";
 pub(super) const NEXT_NUMBER: &[u8] = b"dN";
 
 const RECORD_VERSION: u8 = 1;
-const LISTED: u8 = 1;
-const RESET: u8 = 2;
 
 pub(super) fn device(name: &DeviceName) -> Vec<u8> {
     [DEVICE, name.trimmed()].concat()
@@ -70,7 +68,7 @@ pub(super) fn device_value(device: &Device) -> Vec<u8> {
     out.put_u32(device.given.0);
     out.put_u32(device.in_force.0);
     out.put_u64(device.last_session.0);
-    out.put_u8(if device.listed { LISTED } else { 0 } | if device.reset { RESET } else { 0 });
+    out.put_u8(device.flags.to_byte());
     out
 }
 
@@ -85,9 +83,7 @@ pub(super) fn device_from(name: DeviceName, value: &[u8]) -> Result<Device, Deco
     device.given = Incarnation(cursor.u32(WHAT)?);
     device.in_force = Incarnation(cursor.u32(WHAT)?);
     device.last_session = SessionId(cursor.u64(WHAT)?);
-    let flags = cursor.u8(WHAT)?;
-    device.listed = flags & LISTED != 0;
-    device.reset = flags & RESET != 0;
+    device.flags = Flags::from_byte(cursor.u8(WHAT)?);
     cursor.finish(WHAT)?;
     Ok(device)
 }

@@ -10,7 +10,7 @@ impl Area {
     /// between a method that took a `Commit` and the moment when that commit is added to the batch.
     pub fn moved(&mut self, moved: &Moved) -> bool {
         let number = number_of(moved.owner);
-        let Some(device) = number.and_then(|number| self.devices.get_mut(&number)) else { return true };
+        let Some(device) = number.and_then(|number| self.devices.get_mut(number)) else { return true };
         if device.queue.set_place(moved.priority, moved.id, moved.to) {
             return true;
         }

@@ -2,7 +2,7 @@
 
 use store::{Batch, Commit};
 
-use super::device::Device;
+use super::device::{Device, Flags};
 use super::{Area, AreaEffect, keys};
 use crate::frame::{ErrorCode, Frame};
 use crate::{DeviceName, RequestId};
@@ -50,7 +50,7 @@ pub(super) enum NoDevice {
 impl Area {
     /// Adds a device that an operator lists.
     pub fn add_device(&mut self, device: DeviceName, batch: &mut Batch) -> Result<(), OnboardError> {
-        if self.names.contains_key(&device) {
+        if self.devices.number(&device).is_some() {
             return Err(OnboardError::Exists { device });
         }
         if self.is_short() {
@@ -68,7 +68,7 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) -> Result<(), OnboardError> {
         let number = self.number(device)?;
-        let Some(found) = self.devices.get(&number) else {
+        let Some(found) = self.devices.get(number) else {
             return Err(OnboardError::Unknown { device: *device });
         };
         if found.messages() > 0 {
@@ -78,7 +78,7 @@ impl Area {
         commit.remove(keys::device(device));
         commit.remove(keys::mark(number));
         commit.remove(keys::counters(number));
-        for (incarnation, _) in &found.puts {
+        for (incarnation, _) in found.puts.iter() {
             commit.remove(keys::puts(number, *incarnation));
         }
         for id in found.live.iter().flat_map(|live| &live.tombs) {
@@ -96,11 +96,11 @@ impl Area {
         if let Some(at) = found.live.as_ref().and_then(|live| live.timer) {
             self.timers.remove(&(at, number));
         }
-        if !found.listed {
+        if !found.flags.is(Flags::LISTED) {
             self.enrolled -= 1;
         }
-        self.devices.remove(&number);
-        self.names.remove(device);
+        self.devices.remove(number);
+        self.newest = batch.position();
         batch.commit(commit);
         Ok(())
     }
@@ -108,24 +108,23 @@ impl Area {
     /// Lets the next HELLO of the device in, whatever its incarnation, under a new one (ONCE.md 2).
     pub fn reset_device(&mut self, device: &DeviceName, batch: &mut Batch) -> Result<(), OnboardError> {
         let number = self.number(device)?;
-        if let Some(found) = self.devices.get_mut(&number) {
-            found.reset = true;
+        if let Some(found) = self.devices.get_mut(number) {
+            found.flags.set(Flags::RESET, true);
             let mut commit = Commit::default();
             found.set_record(&mut commit);
-            let before = found.counters;
-            found.commit(&before, commit, batch);
+            found.commit(commit, batch, &mut self.newest);
         }
         Ok(())
     }
 
     pub(super) fn number(&self, device: &DeviceName) -> Result<u32, OnboardError> {
-        self.names.get(device).copied().ok_or(OnboardError::Unknown { device: *device })
+        self.devices.number(device).ok_or(OnboardError::Unknown { device: *device })
     }
 
     /// The device's number; it is created if it may enrol itself.
     pub(super) fn find_or_enrol(&mut self, device: &DeviceName, batch: &mut Batch) -> Result<u32, NoDevice> {
-        if let Some(number) = self.names.get(device) {
-            return Ok(*number);
+        if let Some(number) = self.devices.number(device) {
+            return Ok(number);
         }
         let onboarding = &self.settings.onboarding;
         let name = device.trimmed();
@@ -147,13 +146,11 @@ impl Area {
             self.enrolled += 1;
         }
         let mut device = Device::new(name, number);
-        device.listed = listed;
+        device.flags.set(Flags::LISTED, listed);
         let mut commit = Commit::default();
         device.set_record(&mut commit);
-        let before = device.counters;
-        device.commit(&before, commit, batch);
-        self.names.insert(name, number);
-        self.devices.insert(number, Box::new(device));
+        device.commit(commit, batch, &mut self.newest);
+        self.devices.insert(device);
         number
     }
 }

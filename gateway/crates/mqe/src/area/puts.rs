@@ -43,11 +43,18 @@ pub enum PutGone {
     Seen(PutOutcome),
 }
 
-/// What was seen of an incarnation's puts: the highest sequence, the gaps below it, and which were refused for good.
-/// Gaps and refusals matter within the credit only: below it the device has seen an answer.
+/// What was seen of an incarnation's puts: the highest sequence, and what is not a plain "taken" below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct PutMark {
     high: u64,
+    /// None, nearly always.
+    odd: Option<Box<Odd>>,
+}
+
+/// The gaps below the highest sequence, and which were refused for good. They matter within the credit only: below it
+/// the device has seen an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Odd {
     gaps: BTreeSet<u64>,
     refused: BTreeMap<u64, Reason>,
 }
@@ -68,36 +75,51 @@ impl PutMark {
         if sequence == 0 || self.high - sequence >= CREDIT_MAX {
             return Look::TooOld;
         }
-        if self.gaps.contains(&sequence) {
+        let Some(Odd { gaps, refused }) = self.odd.as_deref() else { return Look::Seen(PutOutcome::Taken) };
+        if gaps.contains(&sequence) {
             return Look::New;
         }
-        Look::Seen(
-            self.refused.get(&sequence).map_or(PutOutcome::Taken, |reason| PutOutcome::Refused(*reason)),
-        )
+        Look::Seen(refused.get(&sequence).map_or(PutOutcome::Taken, |reason| PutOutcome::Refused(*reason)))
     }
 
-    fn record(&mut self, sequence: Sequence, refused: Option<Reason>) {
+    fn record(&mut self, sequence: Sequence, refused_for: Option<Reason>) {
         let Sequence(sequence) = sequence;
-        if sequence > self.high {
-            let first = (self.high + 1).max(sequence.saturating_sub(CREDIT_MAX - 1));
-            self.gaps.extend(first..sequence);
-            self.high = sequence;
+        let Self { high, odd } = self;
+        let next = sequence == *high + 1;
+        if next && odd.is_none() && refused_for.is_none() {
+            *high = sequence;
+            return;
+        }
+        let Odd { gaps, refused } = &mut **odd.get_or_insert_default();
+        if sequence > *high {
+            let first = (*high + 1).max(sequence.saturating_sub(CREDIT_MAX - 1));
+            gaps.extend(first..sequence);
+            *high = sequence;
         } else {
-            self.gaps.remove(&sequence);
+            gaps.remove(&sequence);
         }
-        if let Some(reason) = refused {
-            self.refused.insert(sequence, reason);
+        if let Some(reason) = refused_for {
+            refused.insert(sequence, reason);
         }
-        let kept = self.high.saturating_sub(CREDIT_MAX - 1);
-        self.gaps = self.gaps.split_off(&kept);
-        self.refused = self.refused.split_off(&kept);
+        let kept = high.saturating_sub(CREDIT_MAX - 1);
+        *gaps = gaps.split_off(&kept);
+        *refused = refused.split_off(&kept);
+        self.tidy();
+    }
+
+    fn tidy(&mut self) {
+        if self.odd.as_ref().is_some_and(|odd| odd.gaps.is_empty() && odd.refused.is_empty()) {
+            self.odd = None;
+        }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let none = Odd::default();
+        let Odd { gaps, refused } = self.odd.as_deref().unwrap_or(&none);
         let mut out = self.high.to_be_bytes().to_vec();
-        out.extend((self.gaps.len() as u16).to_be_bytes());
-        out.extend(self.gaps.iter().flat_map(|gap| ((self.high - gap) as u16).to_be_bytes()));
-        for (sequence, reason) in &self.refused {
+        out.extend((gaps.len() as u16).to_be_bytes());
+        out.extend(gaps.iter().flat_map(|gap| ((self.high - gap) as u16).to_be_bytes()));
+        for (sequence, reason) in refused {
             out.extend(((self.high - sequence) as u16).to_be_bytes());
             out.extend(reason.0.to_be_bytes());
         }
@@ -107,16 +129,19 @@ impl PutMark {
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         const WHAT: &str = "put mark";
         let mut cursor = Cursor::new(bytes);
-        let mut mark = Self { high: cursor.u64(WHAT)?, ..Self::default() };
+        let high = cursor.u64(WHAT)?;
+        let mut odd = Odd::default();
         for _ in 0..cursor.u16(WHAT)? {
             let below = u64::from(cursor.u16(WHAT)?);
-            mark.gaps.insert(mark.high.saturating_sub(below));
+            odd.gaps.insert(high.saturating_sub(below));
         }
         while cursor.left() > 0 {
             let below = u64::from(cursor.u16(WHAT)?);
             let reason = Reason(cursor.array(WHAT).map(i32::from_be_bytes)?);
-            mark.refused.insert(mark.high.saturating_sub(below), reason);
+            odd.refused.insert(high.saturating_sub(below), reason);
         }
+        let mut mark = Self { high, odd: Some(Box::new(odd)) };
+        mark.tidy();
         Ok(mark)
     }
 }
@@ -132,8 +157,8 @@ impl Area {
     ) -> PutCheck {
         let Some(number) = self.resumed_session(conn, request, out) else { return PutCheck::Done };
         let credit = self.settings.limits.put_credit.min(CREDIT_MAX as u32);
-        let Some(device) = self.devices.get_mut(&number) else { return PutCheck::Done };
-        let (name, newest) = (device.name, device.newest);
+        let Some(device) = self.devices.get_mut(number) else { return PutCheck::Done };
+        let (name, newest) = (device.name, device.newest());
         let Some(link) = device.link() else { return PutCheck::Done };
         let (busy, in_flight, incarnation) = (link.busy, link.puts_in_flight, link.incarnation);
         if busy.is_some_and(|busy| sequence > busy) {
@@ -200,13 +225,13 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) {
         // Another connection than the newest: nobody listens, the device will ask again.
-        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(number)) else {
+        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(*number)) else {
             return;
         };
         if !batch.is_empty() {
-            device.newest = device.newest.max(batch.position());
+            device.changed(batch.position(), &mut self.newest);
         }
-        let needs = Some(device.newest);
+        let needs = Some(device.newest());
         if let Some(link) = device.link_mut() {
             link.puts_in_flight = link.puts_in_flight.saturating_sub(1);
         }
@@ -242,11 +267,11 @@ impl Area {
         retry_after_ms: u32,
         out: &mut Vec<AreaEffect>,
     ) {
-        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(number)) else {
+        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(*number)) else {
             return;
         };
         let Some(incarnation) = device.link().map(|link| link.incarnation) else { return };
-        let (seen, newest) = (look(&device.puts, incarnation, sequence), device.newest);
+        let (seen, newest) = (look(&device.puts, incarnation, sequence), device.newest());
         let Some(link) = device.link_mut() else { return };
         link.puts_in_flight = link.puts_in_flight.saturating_sub(1);
         if let Look::Seen(outcome) = seen {
@@ -267,7 +292,7 @@ impl Area {
         refused: Option<Reason>,
         commit: &mut Commit,
     ) -> Result<(), PutGone> {
-        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(number)) else {
+        let Some(device) = self.links.get(&conn).and_then(|number| self.devices.get_mut(*number)) else {
             return Err(PutGone::Fenced);
         };
         let Some(link) = device.link() else { return Err(PutGone::Fenced) };
@@ -287,27 +312,22 @@ impl Area {
             }
             return Err(PutGone::Seen(PutOutcome::Busy(BUSY_RETRY_MS + spread_ms(conn))));
         }
-        let at = match device.puts.iter().position(|(of, _)| *of == incarnation) {
-            Some(at) => at,
-            None => {
-                device.puts.reserve_exact(1);
-                device.puts.push((incarnation, PutMark::default()));
-                device.puts.sort_by_key(|(of, _)| *of);
-                while device.puts.len() > INCARNATIONS_MAX {
-                    let (of, _) = device.puts.remove(0);
-                    commit.remove(keys::puts(device.number, of));
-                }
-                // The newest session has the newest incarnation.
-                device.puts.len() - 1
+        if !device.puts.iter().any(|(of, _)| *of == incarnation) {
+            let mut puts = std::mem::take(&mut device.puts).into_vec();
+            puts.push((incarnation, PutMark::default()));
+            puts.sort_by_key(|(of, _)| *of);
+            // The newest session has the newest incarnation.
+            for (of, _) in puts.drain(..puts.len().saturating_sub(INCARNATIONS_MAX)) {
+                commit.remove(keys::puts(device.number, of));
             }
-        };
-        let (_, mark) = &mut device.puts[at];
-        mark.record(sequence, refused);
-        commit.set(keys::puts(device.number, incarnation), mark.to_bytes());
-        let before = device.counters;
-        let counter = if refused.is_some() { Counter::PutRefused } else { Counter::PutTaken };
-        device.counters.add(counter, 1);
-        device.commit_counters(&before, commit);
+            device.puts = puts.into_boxed_slice();
+        }
+        if let Some((_, mark)) = device.puts.iter_mut().find(|(of, _)| *of == incarnation) {
+            mark.record(sequence, refused);
+            commit.set(keys::puts(device.number, incarnation), mark.to_bytes());
+        }
+        device.count(if refused.is_some() { Counter::PutRefused } else { Counter::PutTaken }, 1);
+        device.commit_counters(commit);
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! The index of a device's waiting messages: priority descending, order ascending, 32 bytes a message.
+//! The index of a device's waiting messages: priority descending, order ascending; 24 bytes a message, 16 more for one
+//! that can expire, nothing for a device without messages.
 
 use std::collections::VecDeque;
 
@@ -8,6 +9,8 @@ use store::{Id, Place};
 pub(super) const LENGTH_MAX: u32 = (1 << 27) - 1;
 const PERSISTENT: u32 = 1 << 27;
 const DELIVERIES_SHIFT: u32 = 28;
+/// As many taken out of a lane one by one cost less than a walk over it.
+const FEW: usize = 8;
 
 /// A stored message. Its order key is its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +21,20 @@ pub(super) struct Entry {
     pub(super) place: Place,
     /// Length in the low 27 bits, persistence, and deliveries (stop at 15) above.
     packed: u32,
+    pub(super) priority: u8,
 }
 
 impl Entry {
-    pub(super) fn new(id: Id, place: Place, length: u32, expiry_ms: u64, persistent: bool) -> Self {
+    pub(super) fn new(
+        id: Id,
+        place: Place,
+        priority: u8,
+        length: u32,
+        expiry_ms: u64,
+        persistent: bool,
+    ) -> Self {
         let persistent = if persistent { PERSISTENT } else { 0 };
-        Self { id, expiry_ms, place, packed: length.min(LENGTH_MAX) | persistent }
+        Self { id, expiry_ms, place, packed: length.min(LENGTH_MAX) | persistent, priority }
     }
 
     pub(super) fn length(&self) -> u32 {
@@ -49,159 +60,298 @@ impl Entry {
     }
 }
 
-#[derive(Debug, Clone)]
+/// An entry where it waits: the priority is that of its lane, the expiry stands apart.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    id: Id,
+    place: Place,
+    packed: u32,
+}
+
+#[derive(Debug)]
 struct Lane {
+    slots: VecDeque<Slot>,
     priority: u8,
-    entries: VecDeque<Entry>,
+}
+
+impl Lane {
+    fn at(&self, id: Id) -> Option<usize> {
+        self.slots.binary_search_by_key(&id, |slot| slot.id).ok()
+    }
+}
+
+/// What a device with waiting messages has: nearly always one lane, and nothing that expires.
+#[derive(Debug)]
+struct Waiting {
+    /// The lane of the highest priority; never empty.
+    first: Lane,
+    /// Lanes of lower priorities, descending; none is empty.
+    more: Option<Box<Vec<Lane>>>,
+    /// When each expires that can, in the order of the ids.
+    expiries: Option<Box<VecDeque<(Id, u64)>>>,
 }
 
 /// Waiting messages.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SubQueue(Vec<Lane>);
+#[derive(Debug, Default)]
+pub(super) struct SubQueue(Option<Box<Waiting>>);
+
+/// What was found expired.
+#[derive(Debug, Default)]
+pub(super) struct Expired {
+    pub(super) entries: Vec<Entry>,
+    /// When the next one expires of those that are left; not later than the time asked for if not all fitted in.
+    pub(super) next_ms: Option<u64>,
+}
 
 impl SubQueue {
     pub(super) fn len(&self) -> usize {
-        self.0.iter().map(|lane| lane.entries.len()).sum()
+        self.lanes().map(|lane| lane.slots.len()).sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
+    }
+
+    /// How many can expire.
+    pub(super) fn expiring(&self) -> usize {
+        self.expiries().map_or(0, VecDeque::len)
+    }
+
+    /// The highest id.
+    pub(super) fn last_id(&self) -> Option<Id> {
+        self.lanes().filter_map(|lane| lane.slots.back()).map(|slot| slot.id).max()
     }
 
     /// Puts an entry at its place; at the end, nearly always.
-    pub(super) fn insert(&mut self, priority: u8, entry: Entry) {
-        let at = match self.0.binary_search_by(|lane| priority.cmp(&lane.priority)) {
-            Ok(at) => at,
-            Err(at) => {
-                self.0.reserve_exact(1);
-                self.0.insert(at, Lane { priority, entries: VecDeque::new() });
-                at
-            }
-        };
-        let entries = &mut self.0[at].entries;
-        if entries.len() == entries.capacity() {
-            // An eighth at a time: doubling would cost up to as much again as the entries themselves.
-            entries.reserve_exact(1 + entries.len() / 8);
-        }
-        let behind = entries.partition_point(|other| other.id < entry.id);
-        if behind == entries.len() {
-            entries.push_back(entry);
-        } else {
-            entries.insert(behind, entry);
+    pub(super) fn insert(&mut self, entry: Entry) {
+        self.insert_expecting(entry, 1);
+    }
+
+    /// The same, when so many are known to come, this one included.
+    pub(super) fn insert_expecting(&mut self, entry: Entry, count: usize) {
+        let Entry { id, expiry_ms, place, packed, priority } = entry;
+        let lane = Lane { slots: VecDeque::new(), priority };
+        let waiting =
+            self.0.get_or_insert_with(|| Box::new(Waiting { first: lane, more: None, expiries: None }));
+        insert_in_order(&mut waiting.lane(priority).slots, Slot { id, place, packed }, count, |slot| slot.id);
+        if expiry_ms != 0 {
+            let expiries = waiting.expiries.get_or_insert_default();
+            insert_in_order(expiries, (id, expiry_ms), 1, |(id, _)| *id);
         }
     }
 
-    /// The message that is next, with its priority.
-    pub(super) fn first(&self) -> Option<(u8, &Entry)> {
-        let lane = self.0.first()?;
-        lane.entries.front().map(|entry| (lane.priority, entry))
+    /// The message that is next.
+    pub(super) fn first(&self) -> Option<Entry> {
+        let Waiting { first, .. } = self.0.as_deref()?;
+        first.slots.front().map(|slot| self.entry(first.priority, slot))
     }
 
-    pub(super) fn pop_first(&mut self) -> Option<(u8, Entry)> {
-        let lane = self.0.first_mut()?;
-        let priority = lane.priority;
-        let entry = lane.entries.pop_front()?;
-        self.tidy(0);
-        Some((priority, entry))
+    pub(super) fn pop_first(&mut self) -> Option<Entry> {
+        let waiting = self.0.as_deref_mut()?;
+        let slot = waiting.first.slots.pop_front()?;
+        let entry = waiting.leave(waiting.first.priority, slot);
+        self.tidy();
+        Some(entry)
     }
 
-    /// Looks for a message; with its priority.
-    pub(super) fn find(&self, id: Id) -> Option<(u8, &Entry)> {
-        self.0.iter().find_map(|lane| {
-            let at = lane.entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
-            Some((lane.priority, &lane.entries[at]))
-        })
+    /// Looks for a message.
+    pub(super) fn find(&self, id: Id) -> Option<Entry> {
+        self.lanes().find_map(|lane| lane.at(id).map(|at| self.entry(lane.priority, &lane.slots[at])))
     }
 
     /// A message lies elsewhere now. Whether it was found.
     pub(super) fn set_place(&mut self, priority: u8, id: Id, place: Place) -> bool {
-        let Ok(at) = self.0.binary_search_by(|lane| priority.cmp(&lane.priority)) else { return false };
-        let entries = &mut self.0[at].entries;
-        let Ok(at) = entries.binary_search_by_key(&id, |entry| entry.id) else { return false };
-        entries[at].place = place;
+        let lane = self.lanes_mut().find(|lane| lane.priority == priority);
+        let Some((lane, at)) = lane.and_then(|lane| lane.at(id).map(|at| (lane, at))) else { return false };
+        lane.slots[at].place = place;
         true
     }
 
-    pub(super) fn remove(&mut self, id: Id) -> Option<(u8, Entry)> {
-        for at in 0..self.0.len() {
-            let lane = &mut self.0[at];
-            if let Ok(found) = lane.entries.binary_search_by_key(&id, |entry| entry.id) {
-                let priority = lane.priority;
-                let entry = lane.entries.remove(found)?;
-                self.tidy(at);
-                return Some((priority, entry));
-            }
-        }
-        None
+    pub(super) fn remove(&mut self, id: Id) -> Option<Entry> {
+        let found = self.lanes_mut().find_map(|lane| {
+            let at = lane.at(id)?;
+            lane.slots.remove(at).map(|slot| (lane.priority, slot))
+        });
+        let (priority, slot) = found?;
+        let entry = self.0.as_deref_mut()?.leave(priority, slot);
+        self.tidy();
+        Some(entry)
     }
 
-    /// Takes out what `wanted` says, at most `max`.
-    pub(super) fn take_where(&mut self, max: usize, wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
-        let mut taken = Vec::new();
-        for lane in &mut self.0 {
-            lane.entries.retain(|entry| {
-                let take = taken.len() < max && wanted(entry);
-                if take {
-                    taken.push(*entry);
-                }
-                !take
-            });
+    /// Takes out what has expired, at most `max`, in the order of the ids within each priority.
+    pub(super) fn take_expired(&mut self, wall_ms: u64, max: usize) -> Expired {
+        let Some(waiting) = self.0.as_deref_mut() else { return Expired::default() };
+        let Some(expiries) = waiting.expiries.as_deref_mut() else { return Expired::default() };
+        let mut due: Vec<(Id, u64)> = Vec::new();
+        let mut next_ms: Option<u64> = None;
+        expiries.retain(|(id, expiry_ms)| {
+            let take = *expiry_ms <= wall_ms && due.len() < max;
+            if take {
+                due.push((*id, *expiry_ms));
+            } else {
+                next_ms = Some(next_ms.map_or(*expiry_ms, |next| next.min(*expiry_ms)));
+            }
+            !take
+        });
+        let entry = |priority, slot: &Slot, expiry_ms| {
+            let Slot { id, place, packed } = *slot;
+            Entry { id, expiry_ms, place, packed, priority }
+        };
+        let mut entries = Vec::with_capacity(due.len());
+        if due.len() <= FEW {
+            for (id, expiry_ms) in &due {
+                entries.extend(self.lanes_mut().find_map(|lane| {
+                    let slot = lane.at(*id).and_then(|at| lane.slots.remove(at))?;
+                    Some(entry(lane.priority, &slot, *expiry_ms))
+                }));
+            }
+        } else {
+            for lane in self.lanes_mut() {
+                let priority = lane.priority;
+                lane.slots.retain(|slot| {
+                    let found = due.binary_search_by_key(&slot.id, |(id, _)| *id);
+                    entries.extend(found.ok().map(|at| entry(priority, slot, due[at].1)));
+                    found.is_err()
+                });
+            }
         }
-        self.0.retain(|lane| !lane.entries.is_empty());
-        taken
+        if !due.is_empty() {
+            self.tidy();
+        }
+        Expired { entries, next_ms }
     }
 
     /// All of them in the order in which they are handed out.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &Entry)> {
-        self.0.iter().flat_map(|lane| lane.entries.iter().map(|entry| (lane.priority, entry)))
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
+        self.lanes().flat_map(|lane| lane.slots.iter().map(|slot| self.entry(lane.priority, slot)))
     }
 
-    /// A lane without entries goes; one that was much longer gives memory back.
-    fn tidy(&mut self, at: usize) {
-        let entries = &mut self.0[at].entries;
-        if entries.is_empty() {
-            self.0.remove(at);
-        } else if entries.capacity() > 64 && entries.len() < entries.capacity() / 4 {
-            entries.shrink_to(entries.len() * 2);
+    /// Gives back what was reserved and is not needed.
+    pub(super) fn shrink(&mut self) {
+        self.lanes_mut().for_each(|lane| lane.slots.shrink_to_fit());
+        if let Some(expiries) = self.0.as_deref_mut().and_then(|waiting| waiting.expiries.as_deref_mut()) {
+            expiries.shrink_to_fit();
         }
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.0.iter().flat_map(|waiting| {
+            std::iter::once(&waiting.first).chain(waiting.more.iter().flat_map(|more| more.iter()))
+        })
+    }
+
+    fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        self.0.iter_mut().flat_map(|waiting| {
+            let Waiting { first, more, .. } = waiting.as_mut();
+            std::iter::once(first).chain(more.iter_mut().flat_map(|more| more.iter_mut()))
+        })
+    }
+
+    fn expiries(&self) -> Option<&VecDeque<(Id, u64)>> {
+        self.0.as_deref()?.expiries.as_deref()
+    }
+
+    fn entry(&self, priority: u8, slot: &Slot) -> Entry {
+        let Slot { id, place, packed } = *slot;
+        let expiry_ms = self.expiries().and_then(|expiries| {
+            let at = place_of_expiry(expiries, id)?;
+            Some(expiries[at].1)
+        });
+        Entry { id, expiry_ms: expiry_ms.unwrap_or(0), place, packed, priority }
+    }
+
+    /// Lanes without entries go; what was much longer gives memory back.
+    fn tidy(&mut self) {
+        let Some(waiting) = self.0.as_deref_mut() else { return };
+        if let Some(more) = &mut waiting.more {
+            more.retain(|lane| !lane.slots.is_empty());
+            if waiting.first.slots.is_empty() && !more.is_empty() {
+                waiting.first = more.remove(0);
+            }
+            if more.is_empty() {
+                waiting.more = None;
+            }
+        }
+        if waiting.first.slots.is_empty() {
+            self.0 = None;
+            return;
+        }
+        shrink_when_long(&mut waiting.first.slots);
+        waiting
+            .more
+            .iter_mut()
+            .flat_map(|more| more.iter_mut())
+            .for_each(|lane| shrink_when_long(&mut lane.slots));
+        if let Some(expiries) = &mut waiting.expiries {
+            shrink_when_long(expiries);
+        }
+        if waiting.expiries.as_ref().is_some_and(|expiries| expiries.is_empty()) {
+            waiting.expiries = None;
+        }
+    }
+}
+
+impl Waiting {
+    /// The lane of a priority, made when it is not there.
+    fn lane(&mut self, priority: u8) -> &mut Lane {
+        if priority == self.first.priority {
+            return &mut self.first;
+        }
+        let more = self.more.get_or_insert_default();
+        if priority > self.first.priority {
+            let old = std::mem::replace(&mut self.first, Lane { slots: VecDeque::new(), priority });
+            more.reserve_exact(1);
+            more.insert(0, old);
+            return &mut self.first;
+        }
+        let at = match more.binary_search_by(|lane| priority.cmp(&lane.priority)) {
+            Ok(at) => at,
+            Err(at) => {
+                more.reserve_exact(1);
+                more.insert(at, Lane { slots: VecDeque::new(), priority });
+                at
+            }
+        };
+        &mut more[at]
+    }
+
+    /// A slot that left its lane, with its expiry.
+    fn leave(&mut self, priority: u8, slot: Slot) -> Entry {
+        let Slot { id, place, packed } = slot;
+        let expiry_ms = self.expiries.as_deref_mut().and_then(|expiries| {
+            let at = place_of_expiry(expiries, id)?;
+            expiries.remove(at).map(|(_, expiry_ms)| expiry_ms)
+        });
+        Entry { id, expiry_ms: expiry_ms.unwrap_or(0), place, packed, priority }
+    }
+}
+
+/// Where the expiry of a message stands: in front, nearly always.
+fn place_of_expiry(expiries: &VecDeque<(Id, u64)>, id: Id) -> Option<usize> {
+    if expiries.front().is_some_and(|(first, _)| *first == id) {
+        return Some(0);
+    }
+    expiries.binary_search_by_key(&id, |(id, _)| *id).ok()
+}
+
+fn insert_in_order<T>(all: &mut VecDeque<T>, one: T, count: usize, id: impl Fn(&T) -> Id) {
+    if all.len() == all.capacity() {
+        // An eighth at a time: doubling would cost up to as much again as the entries themselves.
+        all.reserve_exact(count.max(1 + all.len() / 8));
+    }
+    let behind = all.partition_point(|other| id(other) < id(&one));
+    if behind == all.len() {
+        all.push_back(one);
+    } else {
+        all.insert(behind, one);
+    }
+}
+
+fn shrink_when_long<T>(all: &mut VecDeque<T>) {
+    if all.capacity() > 64 && all.len() < all.capacity() / 4 {
+        all.shrink_to(all.len() * 2);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(number: u64) -> Entry {
-        Entry::new(Id::from_u64(number), Place::default(), 10, 0, true)
-    }
-
-    /// DESIGN.md 9: at most 40 bytes a stored message, what a deque keeps in reserve included.
-    #[test]
-    fn an_entry_is_small() {
-        assert_eq!(size_of::<Entry>(), 32);
-        let mut queue = SubQueue::default();
-        (0..10_000).for_each(|number| queue.insert(0, entry(number)));
-        assert!(queue.0[0].entries.capacity() * size_of::<Entry>() <= 40 * 10_000);
-    }
-
-    #[test]
-    fn priority_then_order() {
-        let mut queue = SubQueue::default();
-        for (priority, number) in [(0, 5), (9, 6), (0, 3), (4, 7), (0, 4)] {
-            queue.insert(priority, entry(number));
-        }
-        assert_eq!(queue.find(Id::from_u64(7)).map(|(priority, _)| priority), Some(4));
-        assert!(queue.remove(Id::from_u64(4)).is_some());
-        assert!(queue.remove(Id::from_u64(4)).is_none());
-        let order = std::iter::from_fn(|| queue.pop_first()).map(|(_, entry)| entry.id.as_u64());
-        assert_eq!(order.collect::<Vec<_>>(), [6, 7, 3, 5]);
-        assert!(queue.is_empty());
-    }
-
-    #[test]
-    fn deliveries_stop_at_fifteen() {
-        let mut entry = entry(1);
-        (0..20).for_each(|_| entry.delivered());
-        assert_eq!((entry.deliveries(), entry.length(), entry.persistent()), (15, 10, true));
-    }
-}
+mod tests;

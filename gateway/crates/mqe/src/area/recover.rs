@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::{Batch, Commit, Id, Recovered, RecoveredMessage, Room};
+use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
 
-use super::counters::{Counter, Counters};
-use super::device::{InDoubt, number_of};
+use super::counters::{Counter, Counts};
+use super::device::{Flags, InDoubt, number_of};
+use super::devices::Devices;
+use super::due::Due;
 use super::expire::Sweep;
 use super::puts::{CREDIT_MAX, PutMark};
 use super::queue::Entry;
@@ -40,6 +42,16 @@ pub enum RecoverError {
     },
 }
 
+/// Most lost messages in one commit.
+const LOST_MAX: usize = 1_000;
+
+/// Non-persistent messages that a start ends.
+#[derive(Debug, Default)]
+struct Lost {
+    commit: Commit,
+    devices: BTreeSet<u32>,
+}
+
 impl Area {
     /// The area with what the store holds: keys that begin with `d`, messages whose owner has the top bit set.
     pub fn new(
@@ -50,11 +62,11 @@ impl Area {
     ) -> Result<Self, RecoverError> {
         // More than that is not remembered of a device's puts.
         settings.limits.put_credit = settings.limits.put_credit.clamp(1, CREDIT_MAX as u32);
+        let sweep_every = settings.sweep_every;
         let mut area = Self {
             settings,
             identities: Vec::new(),
-            names: BTreeMap::new(),
-            devices: BTreeMap::new(),
+            devices: Devices::default(),
             next_number: 1,
             enrolled: 0,
             links: BTreeMap::new(),
@@ -63,9 +75,11 @@ impl Area {
             sessions_given: 0,
             room: Room::Enough,
             bytes: 0,
-            expiring: 0,
+            newest: Position::default(),
+            due: Due::default(),
             latest: now.instant,
-            sweep: Sweep::default(),
+            sweep: Sweep::new(now, sweep_every),
+            resting: BTreeSet::new(),
         };
         let ours = || recovered.keyed.iter().filter(|(key, _)| key.first() == Some(&keys::AREA));
         for (key, value) in ours().filter(|(key, _)| key.starts_with(keys::DEVICE)) {
@@ -74,37 +88,68 @@ impl Area {
         for (key, value) in ours().filter(|(key, _)| !key.starts_with(keys::DEVICE)) {
             area.recover_key(key, value)?;
         }
-        let mut lost: BTreeMap<u32, Vec<RecoveredMessage>> = BTreeMap::new();
-        for message in &recovered.messages {
+        area.recover_messages(&recovered.messages, now, batch)?;
+        area.note_identity(batch);
+        Ok(area)
+    }
+
+    fn recover_messages(
+        &mut self,
+        messages: &[RecoveredMessage],
+        now: Now,
+        batch: &mut Batch,
+    ) -> Result<(), RecoverError> {
+        let lose = self.settings.non_persistent == NonPersistent::Lost;
+        // First how many there are, so that each queue is made in one piece. No unit is open yet.
+        for message in messages {
             let Some(number) = number_of(message.owner) else { continue };
-            let Some(device) = area.devices.get_mut(&number) else {
+            let Some(device) = self.devices.get_mut(number) else {
                 return Err(RecoverError::Orphan { id: message.id, number });
             };
-            if !message.persistent && area.settings.non_persistent == NonPersistent::Lost {
-                lost.entry(number).or_default().push(*message);
+            device.unreal += 1;
+        }
+        let mut lost = Lost::default();
+        for message in messages {
+            let Some(number) = number_of(message.owner) else { continue };
+            let Some(device) = self.devices.get_mut(number) else { continue };
+            let count = std::mem::take(&mut device.unreal) as usize;
+            device.unreal = count.saturating_sub(1) as u32;
+            let live = device.live.as_deref_mut();
+            let live = live.filter(|live| live.mark.covers(message.priority, message.id));
+            if lose && !message.persistent {
+                if let Some(live) = live {
+                    live.tombs.insert(message.id);
+                    let key = keys::tombstone(number, message.id);
+                    lost.commit.set(key, now.wall_ms.to_be_bytes().to_vec());
+                }
+                device.count(Counter::LostNonPersistent, 1);
+                lost.commit.kill(message.id, message.place);
+                lost.devices.insert(number);
+                if lost.commit.kills.len() >= LOST_MAX {
+                    self.lose(std::mem::take(&mut lost), batch);
+                }
                 continue;
             }
             let mut entry = entry_of(message);
             device.bytes += u64::from(entry.length());
-            area.bytes += u64::from(entry.length());
-            let live = device.live();
-            if live.mark.covers(message.priority, message.id) {
+            self.bytes += u64::from(entry.length());
+            if let Some(live) = live {
                 // How often is not known, but that it was: the next time it is sent again.
                 entry.delivered();
-                let doubt = InDoubt { entry, priority: message.priority, sent: None, rejected: None };
-                live.doubt.insert(message.id, doubt);
+                live.doubt.insert(message.id, InDoubt { entry, sent: None, rejected: None });
             } else {
-                area.expiring += u64::from(entry.expiry_ms != 0);
-                device.wait(message.priority, entry);
-                device.rest();
+                self.due.entered(device, entry.expiry_ms);
+                device.queue.insert_expecting(entry, count);
             }
         }
-        for (number, messages) in lost {
-            area.lose(number, &messages, now, batch);
+        self.lose(lost, batch);
+        for device in self.devices.iter_mut() {
+            device.queue.shrink();
+            if device.rest() {
+                self.resting.insert(device.number);
+            }
         }
-        area.note_identity(batch);
-        area.sweep = Sweep::new(now, area.settings.sweep_every);
-        Ok(area)
+        Ok(())
     }
 
     fn recover_device(&mut self, key: &[u8], value: &[u8]) -> Result<(), RecoverError> {
@@ -114,10 +159,9 @@ impl Area {
         let device = keys::device_from(name, value)
             .map_err(|error| RecoverError::Value { key: key.to_vec(), error })?;
         let number = device.number;
-        self.enrolled += u32::from(!device.listed);
+        self.enrolled += u32::from(!device.flags.is(Flags::LISTED));
         self.next_number = self.next_number.max(number + 1);
-        self.names.insert(name, number);
-        self.devices.insert(number, Box::new(device));
+        self.devices.insert(device);
         Ok(())
     }
 
@@ -137,17 +181,19 @@ impl Area {
             _ => {}
         }
         let (number, more) = keys::numbered(key).ok_or_else(unknown)?;
-        let device = self.devices.get_mut(&number).ok_or_else(unknown)?;
+        let device = self.devices.get_mut(number).ok_or_else(unknown)?;
         match key.get(..2) {
             Some(keys::MARK) => device.live().mark = keys::mark_from(value).map_err(unreadable)?,
             Some(keys::COUNTERS) => {
-                device.counters = Counters::from_bytes(value).ok_or_else(unknown)?;
+                device.counts = Counts::from_bytes(value).ok_or_else(unknown)?;
             }
             Some(keys::PUTS) => {
                 let incarnation = u32::try_from(more).map_err(|_| unknown())?;
                 let mark = PutMark::from_bytes(value).map_err(unreadable)?;
                 // The keys come in the order of the incarnations.
-                device.puts.push((Incarnation(incarnation), mark));
+                let mut puts = std::mem::take(&mut device.puts).into_vec();
+                puts.push((Incarnation(incarnation), mark));
+                device.puts = puts.into_boxed_slice();
             }
             Some(keys::TOMBSTONE) => {
                 device.live().tombs.insert(Id::from_u64(more));
@@ -158,20 +204,14 @@ impl Area {
     }
 
     /// Non-persistent messages that the restart lost: counted, and a tombstone where the device may have them.
-    fn lose(&mut self, number: u32, messages: &[RecoveredMessage], now: Now, batch: &mut Batch) {
-        let Some(device) = self.devices.get_mut(&number) else { return };
-        let before = device.counters;
-        let mut commit = Commit::default();
-        for message in messages {
-            commit.kill(message.id, message.place);
-            device.counters.add(Counter::LostNonPersistent, 1);
-            if device.live().mark.covers(message.priority, message.id) {
-                device.live().tombs.insert(message.id);
-                commit.set(keys::tombstone(number, message.id), now.wall_ms.to_be_bytes().to_vec());
+    fn lose(&mut self, lost: Lost, batch: &mut Batch) {
+        let Lost { mut commit, devices } = lost;
+        for number in devices {
+            if let Some(device) = self.devices.get_mut(number) {
+                device.commit_counters(&mut commit);
             }
         }
-        device.commit(&before, commit, batch);
-        device.rest();
+        self.commit(commit, batch);
     }
 
     /// A restored or copied store goes on under a new identity; what it took in before keeps the old one.
@@ -182,12 +222,13 @@ impl Area {
             self.identities.push((from, identity));
             let mut commit = Commit::default();
             commit.set(keys::IDENTITIES, keys::identities_value(&self.identities));
-            batch.commit(commit);
+            self.commit(commit, batch);
         }
     }
 }
 
 fn entry_of(message: &RecoveredMessage) -> Entry {
     let length = message.envelope_length.saturating_add(message.body_length);
-    Entry::new(message.id, message.place, length, message.expiry_ms, message.persistent)
+    let RecoveredMessage { id, place, priority, expiry_ms, persistent, .. } = *message;
+    Entry::new(id, place, priority, length, expiry_ms, persistent)
 }

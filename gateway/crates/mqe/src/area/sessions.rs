@@ -3,7 +3,7 @@
 use store::{Batch, Commit, Position};
 
 use super::counters::Counter;
-use super::device::Link;
+use super::device::{Flags, Link};
 use super::onboard::NoDevice;
 use super::{Area, AreaEffect, keys};
 use crate::frame::{ErrorCode, Frame, Hello, Refusal, RejectOutcome, VERSION, Welcome};
@@ -52,9 +52,9 @@ impl Area {
                 return out.push(AreaEffect::Close { conn, why: ErrorCode::LATER });
             }
         };
-        let Some(device) = self.devices.get_mut(&number) else { return };
+        let Some(device) = self.devices.get_mut(number) else { return };
 
-        let known = hello.incarnation.0 != 0 && !device.reset;
+        let known = hello.incarnation.0 != 0 && !device.flags.is(Flags::RESET);
         if known {
             let (low, high) = (device.in_force, device.given);
             if hello.incarnation < low || hello.incarnation > high {
@@ -62,14 +62,14 @@ impl Area {
                     "incarnation {} of the device's store, known are {low} to {high}",
                     hello.incarnation
                 );
-                return refuse_when(Some(device.newest), conn, request, ErrorCode::INCARNATION, text, out);
+                return refuse_when(Some(self.newest), conn, request, ErrorCode::INCARNATION, text, out);
             }
             if hello.last_session < device.last_session {
                 let text = format!(
                     "the device's store is a copy or was restored: it last resumed in session {}, session {} is recorded",
                     hello.last_session, device.last_session
                 );
-                return refuse_when(Some(device.newest), conn, request, ErrorCode::INCARNATION, text, out);
+                return refuse_when(Some(self.newest), conn, request, ErrorCode::INCARNATION, text, out);
             }
         }
         let incarnation = if known {
@@ -77,17 +77,17 @@ impl Area {
         } else {
             // Reserved: durable before WELCOME leaves; the first RESUME puts it in force.
             device.given = Incarnation(device.given.0 + 1);
-            device.reset = false;
+            device.flags.set(Flags::RESET, false);
             let mut commit = Commit::default();
             device.set_record(&mut commit);
-            let before = device.counters;
-            device.commit(&before, commit, batch);
+            device.commit(commit, batch, &mut self.newest);
             device.given
         };
 
         self.sessions_given += 1;
         let session = SessionId((u64::from(batch.start()) << SESSION_BITS) | self.sessions_given);
-        let newest = device.newest;
+        // Whatever became of the device, also before a restart or in a session of before.
+        let newest = self.newest;
         let old = device.live().link.replace(Link {
             conn,
             session,
@@ -96,6 +96,7 @@ impl Area {
             get: None,
             busy: None,
             puts_in_flight: 0,
+            newest,
         });
         if let Some(old) = old {
             self.links.remove(&old.conn);
@@ -127,7 +128,7 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) {
         let Some(number) = self.newest_session(conn, request, out) else { return };
-        let Some(device) = self.devices.get_mut(&number) else { return };
+        let Some(device) = self.devices.get_mut(number) else { return };
         let Some(link) = device.link() else { return };
         if link.resumed {
             // What was handed out since may be on its way: it cannot be taken back on this connection.
@@ -143,7 +144,6 @@ impl Area {
             link.resumed = true;
         }
         let mut commit = Commit::default();
-        let before = device.counters;
         (device.in_force, device.last_session) = (incarnation, session);
         device.set_record(&mut commit);
 
@@ -163,7 +163,7 @@ impl Area {
             }
         }
 
-        let Some(device) = self.devices.get_mut(&number) else { return };
+        let Some(device) = self.devices.get_mut(number) else { return };
         let live = device.live();
         let tombs = std::mem::take(&mut live.tombs);
         let (rejected, undecided): (Vec<_>, Vec<_>) =
@@ -171,7 +171,7 @@ impl Area {
         live.doubt = rejected.into_iter().collect();
         let had_mark = !std::mem::take(&mut live.mark).orders.is_empty();
         // What is on its way to the dead-letter queue stays in doubt, also after a crash.
-        let still: Vec<_> = live.doubt.iter().map(|(id, doubt)| (doubt.priority, *id)).collect();
+        let still: Vec<_> = live.doubt.iter().map(|(id, doubt)| (doubt.entry.priority, *id)).collect();
         for (priority, id) in still {
             live.mark.raise(priority, id);
         }
@@ -183,13 +183,14 @@ impl Area {
         for id in &tombs {
             commit.remove(keys::tombstone(number, *id));
         }
-        device.counters.add(Counter::Late, tombs.len() as u64);
-        for (_, doubt) in undecided {
-            self.expiring += u64::from(doubt.entry.expiry_ms != 0);
-            device.wait(doubt.priority, doubt.entry);
+        if !tombs.is_empty() {
+            device.count(Counter::Late, tombs.len() as u64);
         }
-        device.commit(&before, commit, batch);
-        let needs = Some(device.newest);
+        for (_, doubt) in undecided {
+            device.wait(doubt.entry, &mut self.due);
+        }
+        device.commit(commit, batch, &mut self.newest);
+        let needs = Some(device.newest());
         out.push(AreaEffect::Frame { conn, needs, request, frame: Frame::Resumed { ended } });
         out.append(&mut letters);
         self.set_timer(number);
@@ -198,14 +199,12 @@ impl Area {
     /// The connection is gone. What was handed out on it stays in doubt.
     pub fn closed(&mut self, conn: ConnId) {
         let Some(number) = self.links.remove(&conn) else { return };
-        if let Some(device) = self.devices.get_mut(&number) {
+        if let Some(device) = self.devices.get_mut(number) {
             if device.link().is_some_and(|link| link.conn == conn) {
                 device.live().link = None;
             }
             self.set_timer(number);
-            if let Some(device) = self.devices.get_mut(&number) {
-                device.rest();
-            }
+            self.rest(number);
         }
     }
 
@@ -231,7 +230,7 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) -> Option<u32> {
         let number = self.newest_session(conn, request, out)?;
-        let resumed = self.devices.get(&number)?.link().is_some_and(|link| link.resumed);
+        let resumed = self.devices.get(number)?.link().is_some_and(|link| link.resumed);
         if !resumed {
             let frame = Frame::error(ErrorCode::NOT_RESUMED, 0, "RESUME comes first");
             out.push(AreaEffect::Frame { conn, needs: None, request, frame });

@@ -5,6 +5,7 @@ use store::{Batch, Commit, Id};
 
 use super::counters::Counter;
 use super::device::InDoubt;
+use super::queue::Entry;
 use super::{Area, AreaEffect, OnboardError, keys};
 use crate::frame::{Frame, RejectOutcome};
 use crate::{ConnId, DeviceName, Now, RequestId, StoreIdentity, Uid};
@@ -22,12 +23,11 @@ impl Area {
     ) {
         self.latest = now.instant;
         let Some(number) = self.resumed_session(conn, request, out) else { return };
-        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
         let mut commit = Commit::default();
         let ended = uids.iter().map(|uid| u32::from(self.settle(number, uid, &mut commit))).sum();
-        let Some(device) = self.devices.get_mut(&number) else { return };
-        device.commit(&before, commit, batch);
-        let needs = Some(device.newest);
+        let Some(device) = self.devices.get_mut(number) else { return };
+        device.commit(commit, batch, &mut self.newest);
+        let needs = Some(device.newest());
         out.push(AreaEffect::Frame { conn, needs, request, frame: Frame::Confirmed { ended } });
         // There may be room for a window now.
         self.serve_waiting(number, now, batch, out);
@@ -45,15 +45,14 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) {
         let Some(number) = self.resumed_session(conn, request, out) else { return };
-        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
         let mut commit = Commit::default();
         let mut letters = Vec::new();
         let begun = self.begin_reject(number, &uid, reason, &mut commit, &mut letters);
-        let Some(device) = self.devices.get_mut(&number) else { return };
-        device.commit(&before, commit, batch);
+        let Some(device) = self.devices.get_mut(number) else { return };
+        device.commit(commit, batch, &mut self.newest);
         if !begun {
             let frame = Frame::Rejected(uid, RejectOutcome::Gone);
-            out.push(AreaEffect::Frame { conn, needs: Some(device.newest), request, frame });
+            out.push(AreaEffect::Frame { conn, needs: Some(device.newest()), request, frame });
         }
         out.append(&mut letters);
         self.set_timer(number);
@@ -69,9 +68,8 @@ impl Area {
         batch: &Batch,
         out: &mut Vec<AreaEffect>,
     ) -> bool {
-        let Some(&number) = self.names.get(device) else { return false };
-        let Some(device) = self.devices.get_mut(&number) else { return false };
-        let before = device.counters;
+        let Some(number) = self.devices.number(device) else { return false };
+        let Some(device) = self.devices.get_mut(number) else { return false };
         let Some(live) = &mut device.live else { return false };
         if live.doubt.get(&uid.id).is_none_or(|found| found.rejected.is_none()) {
             return false;
@@ -79,18 +77,16 @@ impl Area {
         let Some(found) = live.doubt.remove(&uid.id) else { return false };
         self.bytes -= u64::from(found.entry.length());
         device.end(&found.entry, Counter::Rejected, commit);
-        device.commit_counters(&before, commit);
-        device.newest = batch.position();
+        device.commit_counters(commit);
+        device.changed(batch.position(), &mut self.newest);
         if let Some(link) = device.link().filter(|link| link.resumed) {
-            let (conn, needs) = (link.conn, Some(device.newest));
+            let (conn, needs) = (link.conn, Some(device.newest()));
             let frame = Frame::Rejected(uid, RejectOutcome::DeadLettered);
             out.push(AreaEffect::Frame { conn, needs, request: RequestId(0), frame });
         }
         // A GET that waits for the room is served by it, when the commit is in the batch.
         self.set_timer(number);
-        if let Some(device) = self.devices.get_mut(&number) {
-            device.rest();
-        }
+        self.rest(number);
         true
     }
 
@@ -105,19 +101,17 @@ impl Area {
         out: &mut Vec<AreaEffect>,
     ) {
         let Some(number) = self.resumed_session(conn, request, out) else { return };
-        let Some(before) = self.devices.get(&number).map(|device| device.counters) else { return };
         let mut commit = Commit::default();
         let is_old = self.is_old_word(number, &uid, &mut commit);
-        let Some(device) = self.devices.get_mut(&number) else { return };
+        let Some(device) = self.devices.get_mut(number) else { return };
         if !is_old
             && device.live().doubt.get(&uid.id).is_some_and(|doubt| doubt.rejected.is_none())
-            && let Some(InDoubt { entry, priority, .. }) = device.live().doubt.remove(&uid.id)
+            && let Some(InDoubt { entry, .. }) = device.live().doubt.remove(&uid.id)
         {
-            self.expiring += u64::from(entry.expiry_ms != 0);
-            device.wait(priority, entry);
+            device.wait(entry, &mut self.due);
         }
-        device.commit(&before, commit, batch);
-        let needs = Some(device.newest);
+        device.commit(commit, batch, &mut self.newest);
+        let needs = Some(device.newest());
         out.push(AreaEffect::Frame { conn, needs, request, frame: Frame::Released(uid) });
         self.serve_waiting(number, now, batch, out);
     }
@@ -131,8 +125,7 @@ impl Area {
         batch: &mut Batch,
     ) -> Result<bool, OnboardError> {
         let number = self.number(device)?;
-        let Some(device) = self.devices.get_mut(&number) else { return Ok(false) };
-        let before = device.counters;
+        let Some(device) = self.devices.get_mut(number) else { return Ok(false) };
         let live = device.live();
         let Some(found) = live.doubt.remove(&uid.id) else { return Ok(false) };
         live.tombs.insert(uid.id);
@@ -140,8 +133,9 @@ impl Area {
         self.bytes -= u64::from(found.entry.length());
         device.end(&found.entry, Counter::Forced, &mut commit);
         commit.set(keys::tombstone(number, uid.id), now.wall_ms.to_be_bytes().to_vec());
-        device.commit(&before, commit, batch);
+        device.commit(commit, batch, &mut self.newest);
         self.set_timer(number);
+        self.rest(number);
         Ok(true)
     }
 
@@ -150,19 +144,18 @@ impl Area {
         if self.is_old_word(number, uid, commit) {
             return false;
         }
-        let Some(device) = self.devices.get_mut(&number) else { return false };
+        let Some(device) = self.devices.get_mut(number) else { return false };
         let entry = if let Some(doubt) = device.live().doubt.remove(&uid.id) {
             doubt.entry
         } else {
-            let Some((priority, _)) = device.queue.find(uid.id) else { return false };
+            let Some(Entry { priority, .. }) = device.queue.find(uid.id) else { return false };
             if !device.live().mark.covers(priority, uid.id) {
                 // Never handed out to this store: another store's word on a message of the same number.
-                device.counters.add(Counter::Strange, 1);
+                device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some((_, entry)) = device.queue.remove(uid.id) else { return false };
-            device.left_queue(&entry);
-            self.expiring -= u64::from(entry.expiry_ms != 0);
+            let Some(entry) = device.queue.remove(uid.id) else { return false };
+            self.due.left(device);
             entry
         };
         self.bytes -= u64::from(entry.length());
@@ -182,17 +175,16 @@ impl Area {
         if self.is_old_word(number, uid, commit) {
             return false;
         }
-        let Some(device) = self.devices.get_mut(&number) else { return false };
+        let Some(device) = self.devices.get_mut(number) else { return false };
         if !device.live().doubt.contains_key(&uid.id) {
-            let Some((priority, _)) = device.queue.find(uid.id) else { return false };
+            let Some(Entry { priority, .. }) = device.queue.find(uid.id) else { return false };
             if !device.live().mark.covers(priority, uid.id) {
-                device.counters.add(Counter::Strange, 1);
+                device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some((priority, entry)) = device.queue.remove(uid.id) else { return false };
-            device.left_queue(&entry);
-            self.expiring -= u64::from(entry.expiry_ms != 0);
-            device.live().doubt.insert(uid.id, InDoubt { entry, priority, sent: None, rejected: None });
+            let Some(entry) = device.queue.remove(uid.id) else { return false };
+            self.due.left(device);
+            device.live().doubt.insert(uid.id, InDoubt { entry, sent: None, rejected: None });
         }
         let name = device.name;
         if let Some(doubt) = device.live().doubt.get_mut(&uid.id) {
@@ -214,14 +206,14 @@ impl Area {
     /// ends nothing (ONCE.md 1, 2).
     fn is_old_word(&mut self, number: u32, uid: &Uid, commit: &mut Commit) -> bool {
         let is_ours = *uid == self.uid(uid.id);
-        let Some(device) = self.devices.get_mut(&number) else { return true };
+        let Some(device) = self.devices.get_mut(number) else { return true };
         if !is_ours {
-            device.counters.add(Counter::Strange, 1);
+            device.count(Counter::Strange, 1);
             return true;
         }
         if device.live().tombs.remove(&uid.id) {
             commit.remove(keys::tombstone(number, uid.id));
-            device.counters.add(Counter::Late, 1);
+            device.count(Counter::Late, 1);
             return true;
         }
         false
@@ -258,6 +250,6 @@ mod tests {
         let number = area.number(&name).unwrap();
         let (uid, mut commit) = (area.uid(Id::new(1, 1)), Commit::default());
         assert!(!area.finish_reject(&name, uid, &mut commit, &batch, &mut Vec::new()));
-        assert!(area.devices[&number].live.is_none());
+        assert!(area.devices.get(number).unwrap().live.is_none());
     }
 }

@@ -1,11 +1,9 @@
 //! What a person may see of the area: devices and their messages. Iterators, so that long lists go in pieces.
 
-use std::ops::Bound;
-
 use store::{Id, Place};
 
 use super::counters::Counters;
-use super::device::Device;
+use super::device::{Device, Flags};
 use super::{Area, OnboardError};
 use crate::{ConnId, DeviceName, Incarnation, SessionId, Uid};
 
@@ -85,21 +83,19 @@ impl Area {
 
     /// The devices in the order of their names, behind `after`.
     pub fn devices<'a>(&'a self, after: Option<&DeviceName>) -> impl Iterator<Item = DeviceView> + use<'a> {
-        let from = after.map_or(Bound::Unbounded, |name| Bound::Excluded(*name));
-        let numbers = self.names.range((from, Bound::Unbounded)).map(|(_, number)| number);
-        numbers.filter_map(|number| self.devices.get(number)).map(|device| self.view(device))
+        self.devices.after(after).map(|device| self.view(device))
     }
 
     /// One device.
     pub fn device(&self, name: &DeviceName) -> Option<DeviceView> {
-        let number = self.names.get(name)?;
+        let number = self.devices.number(name)?;
         self.devices.get(number).map(|device| self.view(device))
     }
 
     /// The device whose newest session a connection has.
     pub fn device_of(&self, conn: ConnId) -> Option<DeviceName> {
         let number = self.links.get(&conn)?;
-        self.devices.get(number).map(|device| device.name)
+        self.devices.get(*number).map(|device| device.name)
     }
 
     /// The messages of a device: first those in doubt, by id, then those that wait, in the order in which they go.
@@ -108,17 +104,17 @@ impl Area {
         name: &DeviceName,
     ) -> Result<impl Iterator<Item = MessageView> + use<'a>, OnboardError> {
         let number = self.number(name)?;
-        let device = self.devices.get(&number).ok_or(OnboardError::Unknown { device: *name })?;
+        let device = self.devices.get(number).ok_or(OnboardError::Unknown { device: *name })?;
         let doubt = device.live.iter().flat_map(|live| live.doubt.values()).map(|doubt| {
             let state = if doubt.rejected.is_some() { MessageState::Rejected } else { MessageState::InDoubt };
-            (doubt.priority, &doubt.entry, state)
+            (doubt.entry, state)
         });
-        let waiting = device.queue.iter().map(|(priority, entry)| (priority, entry, MessageState::Waiting));
-        Ok(doubt.chain(waiting).map(|(priority, entry, state)| MessageView {
+        let waiting = device.queue.iter().map(|entry| (entry, MessageState::Waiting));
+        Ok(doubt.chain(waiting).map(|(entry, state)| MessageView {
             uid: self.uid(entry.id),
             id: entry.id,
             place: entry.place,
-            priority,
+            priority: entry.priority,
             persistent: entry.persistent(),
             bytes: entry.length(),
             expiry_ms: (entry.expiry_ms != 0).then_some(entry.expiry_ms),
@@ -130,17 +126,17 @@ impl Area {
     fn view(&self, device: &Device) -> DeviceView {
         DeviceView {
             name: device.name,
-            listed: device.listed,
+            listed: device.flags.is(Flags::LISTED),
             waiting: device.queue.len(),
             in_doubt: device.in_doubt(),
             arriving: device.unreal as usize,
             tombstones: device.live.as_ref().map_or(0, |live| live.tombs.len()),
             bytes: device.bytes,
-            first: device.queue.first().map(|(_, entry)| self.uid(entry.id)),
+            first: device.queue.first().map(|entry| self.uid(entry.id)),
             session: device.link().map(|link| (link.conn, link.session)),
             resumed: device.link().is_some_and(|link| link.resumed),
             incarnation: device.in_force,
-            counters: device.counters,
+            counters: device.counters(),
         }
     }
 }
