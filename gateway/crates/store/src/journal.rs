@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use committer::Committer;
 use compaction::Compactor;
-use reader::{Missing, Recent, Segments, Stored};
+use reader::{Missing, Recent, Segments, Slot, Stored};
 use shared::{Job, Shared, Submitted, Taken, Work};
 use space::Space;
 use upkeep::Upkeep;
@@ -44,6 +44,7 @@ use crate::head::Head;
 use crate::index::{Identity, IndexCopy, IndexWriter};
 use crate::layout::{Layout, Spot};
 use crate::ledger::{Ledger, RealChange};
+use crate::planted::{Bug, is_planted};
 use crate::{
     BodyFiles, BodyRef, Id, KeyedIndex, Moved, Op, Place, Position, Recovered, Room, Stat, Store, StoreError,
     Watch,
@@ -385,9 +386,16 @@ impl Store for Journal {
                 };
             }
         }
-        // While the copy is not on disk, the message can be read where it was.
-        let moving = self.moving.iter().rev().find_map(|(_, from)| from.get(&id).copied());
-        let place = moving.unwrap_or(place);
+        // While the copy is not on disk, the message is read where it was; that segment goes only after it is.
+        let durable = self.shared.durable_position();
+        let moving = self.moving.iter().rev().take_while(|(position, _)| *position > durable);
+        let from = moving.filter_map(|(_, from)| from.get(&id).copied()).next();
+        if let Some(from) = from
+            && let Some(segment) = self.segments.get(from.segment)
+        {
+            let segment = Arc::new(Slot::from(segment));
+            return BodyRef::new(id, from, Arc::new(Stored { segment, file }));
+        }
         match self.segments.slot(place.segment) {
             Some(segment) => BodyRef::new(id, place, Arc::new(Stored { segment, file })),
             None => BodyRef::new(id, place, Arc::new(Missing)),
@@ -449,7 +457,7 @@ impl Store for Journal {
         };
         // The files of the index must be let go before they are opened again.
         self.worker = None;
-        let cut = self.shared.synced();
+        let cut = self.shared.synced().filter(|_| !is_planted(Bug::CutAtValid));
         let (files, lock) = (Arc::clone(&self.files), Arc::clone(&self.lock));
         let (mut next, recovered) = Self::begin_start(files, lock, self.options.clone(), threads, cut)?;
         next.recoveries = self.recoveries + 1;

@@ -13,6 +13,7 @@ use crate::batch::{MovedRecord, MovedWhat};
 use crate::bodies::BodyFile;
 use crate::format::checkpoint::SegmentEntry;
 use crate::format::record::{Parsed, ParsedCopy};
+use crate::planted::{Bug, is_planted};
 use crate::{Id, KeyedChange, Kill, Place, UnitId};
 
 use bodies::Bodies;
@@ -136,6 +137,9 @@ impl Ledger {
         }
         for (change, place) in changes {
             self.add(place);
+            if is_planted(Bug::CommitKeysUncounted) {
+                self.kill(place);
+            }
             self.set(change, place, real);
         }
     }
@@ -170,6 +174,10 @@ impl Ledger {
     /// value's bit says that it is dead.
     fn set(&mut self, change: KeyedChange, place: Place, real: &mut Vec<RealChange>) {
         let KeyedChange { key, value } = change;
+        if is_planted(Bug::KeyOrderOfRecords) && self.keys.get(&key).is_some_and(|there| there > place) {
+            self.kill(place);
+            return;
+        }
         let older = match value {
             Some(_) => self.keys.insert(&key, place),
             None => {
@@ -228,7 +236,8 @@ impl Ledger {
     /// Whether it lived.
     fn move_message(&mut self, unit: Option<UnitId>, from: Place, to: Place, bytes: u64) -> bool {
         self.segment(to.segment).add_message(to.record, bytes);
-        let lived = self.segments.get_mut(&from.segment).is_some_and(|s| s.kill_message(from.record));
+        let lived = self.segments.get_mut(&from.segment).is_some_and(|s| s.kill_message(from.record))
+            || is_planted(Bug::MoveWithoutRecheck);
         if !lived {
             self.segment(to.segment).kill_message(to.record);
             return false;

@@ -21,6 +21,9 @@ mod journal;
 mod layout;
 mod ledger;
 pub mod mem;
+mod planted;
+#[cfg(test)]
+mod second_reader;
 mod stat;
 
 use std::fmt::Debug;

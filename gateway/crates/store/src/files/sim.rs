@@ -371,7 +371,9 @@ impl Files for SimFiles {
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        Ok(self.lock().directory(path).cache.keys().cloned().collect())
+        let state = self.lock();
+        let directory = state.directories.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(directory.cache.keys().cloned().collect())
     }
 
     fn create(&self, path: &str, reserve: u64) -> io::Result<Arc<dyn File>> {

@@ -4,6 +4,7 @@ use super::space::Space;
 use crate::StoreError;
 use crate::files::{Files, Lock, failed, still_ours};
 use crate::format::checkpoint::Checkpoint;
+use crate::planted::{Bug, is_planted};
 
 pub(crate) const NAME: &str = "checkpoint";
 const NEW: &str = "checkpoint.new";
@@ -41,6 +42,9 @@ pub(crate) fn write(
         let create = |files: &dyn Files| files.create(NEW, bytes.len() as u64);
         let file = space.with_room(create).map_err(failed(files, "create", NEW))?;
         file.write_at(&bytes, 0).map_err(failed(files, "write", NEW))?;
+        if is_planted(Bug::CheckpointNotSynced) {
+            return Ok(());
+        }
         file.sync().map_err(failed(files, "sync", NEW))
     };
     let prepared = prepare();
@@ -48,6 +52,9 @@ pub(crate) fn write(
     still_ours(files, lock).map_err(Failure::Unknown)?;
     prepared.map_err(Failure::GivenUp)?;
     files.rename(NEW, NAME).map_err(failed(files, "rename", NEW)).map_err(Failure::Unknown)?;
+    if is_planted(Bug::CheckpointRenameNotSynced) {
+        return Ok(());
+    }
     files.sync_directory("").map_err(failed(files, "sync", "")).map_err(Failure::Unknown)
 }
 
@@ -66,6 +73,9 @@ pub(crate) fn read(files: &dyn Files) -> Result<Checkpoint, StoreError> {
     };
     if !whole {
         tracing::warn!(path = files.show(NAME), "one of the checkpoint's two copies is damaged");
+    }
+    if is_planted(Bug::CheckpointNotResynced) {
+        return Ok(checkpoint);
     }
     file.sync().map_err(failed(files, "sync", NAME))?;
     files.sync_directory("").map_err(failed(files, "sync", ""))?;

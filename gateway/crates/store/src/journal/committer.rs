@@ -19,6 +19,7 @@ use crate::format::record;
 use crate::index::{Identity, IndexWriter};
 use crate::layout::GroupPlan;
 use crate::ledger::RealChange;
+use crate::planted::{Bug, is_planted};
 use crate::{BodyFile, Op, Position, StoreError};
 
 /// A write is not made larger than this by taking more that waits; it bounds what a start may have to copy.
@@ -78,6 +79,10 @@ impl Committer {
         for job in jobs {
             match job {
                 Job::Batch(submitted) => self.batch(&submitted)?,
+                Job::Checkpoint(taken) if is_planted(Bug::CheckpointAhead) => {
+                    self.capture_ahead(taken);
+                    self.write_checkpoint()?;
+                }
                 Job::Checkpoint(taken) => {
                     self.flush()?;
                     self.capture(taken);
@@ -181,6 +186,11 @@ impl Committer {
         if self.writer.waiting_bytes() == 0 {
             return Ok(());
         }
+        if is_planted(Bug::AckBeforeSync)
+            && let Some((position, count)) = self.unanswered.take()
+        {
+            self.shared.durable(position, count);
+        }
         self.writer.flush()?;
         let identity = self.identity();
         let changes = self.changes.drain(..);
@@ -211,6 +221,13 @@ impl Committer {
         }
     }
 
+    /// What a planted bug does instead: nobody looks whether the journal is synced.
+    fn capture_ahead(&mut self, mut taken: Taken) {
+        self.shared.head.captured();
+        taken.checkpoint.previous = self.writer.last;
+        self.checkpoint = Some((taken, Instant::now()));
+    }
+
     /// Writes the checkpoint, once the index has passed it or has had its time.
     fn checkpoint_when_ready(&mut self) -> Result<(), StoreError> {
         let Some((taken, until)) = &self.checkpoint else { return Ok(()) };
@@ -222,6 +239,9 @@ impl Committer {
     /// Writes the checkpoint; once it is durable, what it does not need goes.
     fn write_checkpoint(&mut self) -> Result<(), StoreError> {
         let Some((mut taken, _)) = self.checkpoint.take() else { return Ok(()) };
+        if is_planted(Bug::DropBeforeCheckpoint) {
+            self.drop_dead(&mut taken);
+        }
         let (files, lock) = (self.files.as_ref(), self.lock.as_ref());
         let outcome = checkpoints::write(files, lock, &mut self.writer.space, &taken.checkpoint);
         match outcome {

@@ -8,6 +8,7 @@ use crate::bodies::{BodyFile, BodyFiles, BodyName};
 use crate::format::checkpoint::SegmentEntry;
 use crate::format::record::Parsed;
 use crate::ledger::{Ledger, RealChange};
+use crate::planted::{Bug, is_planted};
 use crate::{Id, KeyedChange, Kill, Place, PreparedUnit, Recovered, RecoveredMessage, UnitId};
 
 /// The state that grows while records are applied.
@@ -201,17 +202,21 @@ impl Replay {
     pub(crate) fn finish(mut self) -> (Ledger, Recovered, Vec<(Vec<u8>, Place)>) {
         let (open, _) = self.ledger.units();
         for unit in open {
-            self.back_out(unit, None);
+            if !is_planted(Bug::NoBackout) {
+                self.back_out(unit, None);
+            }
         }
         let mut recovered = Recovered::default();
         let mut prepared: Vec<_> = std::mem::take(&mut self.prepared).into_iter().collect();
         prepared.sort_unstable_by_key(|(unit, _)| *unit);
         for (unit, (kills, note)) in prepared {
             let kill = |id| self.messages.get(id).map(|entry| Kill { id, place: entry.place });
-            let written = self.written.get(&unit).into_iter().flatten();
+            let mut written = self.written.remove(&unit).unwrap_or_default();
+            // As they were written: those that were moved lie elsewhere.
+            written.sort_unstable();
             recovered.prepared.push(PreparedUnit {
                 unit,
-                messages: written.filter_map(|id| self.messages.get(*id)).copied().collect(),
+                messages: written.iter().filter_map(|id| self.messages.get(*id)).copied().collect(),
                 changes: self.ledger.changes_of(unit),
                 kills: kills.into_iter().filter_map(kill).collect(),
                 note,

@@ -37,6 +37,11 @@ pub(crate) struct Upkeep {
     compactor: Compactor,
     /// The segment that is being read.
     reading: Option<u32>,
+    /// The batch with the newest moves. While that is not handed over the ledger does not know of them, and the same
+    /// records would be moved twice.
+    moved_in: u64,
+    /// One is done: is there another?
+    choose_again: bool,
     /// Segments with a record that does not verify: they stay.
     stuck: BTreeSet<u32>,
     /// What compaction may write now.
@@ -58,6 +63,8 @@ impl Upkeep {
         Self {
             compactor,
             reading: None,
+            moved_in: 0,
+            choose_again: false,
             stuck: BTreeSet::new(),
             budget: MOVE_BYTES_PER_SECOND,
             budget_at_ms: 0,
@@ -158,7 +165,8 @@ impl Journal {
 
     /// Chooses the segment that is moved next, if one should be.
     fn choose(&mut self) {
-        if self.upkeep.reading.is_some() || self.shared.failure().is_some() {
+        let upkeep = &self.upkeep;
+        if upkeep.reading.is_some() || upkeep.moved_in > self.batch || self.shared.failure().is_some() {
             return;
         }
         let Some(number) = self.sparsest() else { return };
@@ -200,6 +208,10 @@ impl Journal {
         if self.upkeep.budget == 0 && self.shared.room() == Room::Enough {
             return;
         }
+        if self.upkeep.choose_again && self.upkeep.moved_in <= self.batch {
+            self.upkeep.choose_again = false;
+            self.choose();
+        }
         match self.upkeep.compactor.progress() {
             None => {}
             Some(Progress::Records(records)) => {
@@ -212,12 +224,12 @@ impl Journal {
             Some(Progress::Done) => {
                 self.upkeep.compacted += 1;
                 self.upkeep.reading = None;
-                self.choose();
+                self.upkeep.choose_again = true;
+                self.shared.want_turn();
             }
             Some(Progress::Stuck(number, error)) => {
                 self.stuck(number, &error);
                 self.upkeep.reading = None;
-                self.choose();
             }
         }
     }
@@ -286,6 +298,7 @@ impl Journal {
                 *kept = !now_known;
             }
         }
+        self.upkeep.moved_in = batch.position.batch;
         self.moving.push_back((batch.position, from_places));
         Ok(())
     }

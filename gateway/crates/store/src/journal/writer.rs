@@ -13,6 +13,7 @@ use crate::format::footer::Trailer;
 use crate::format::group::{self, GroupHeader, GroupKind};
 use crate::format::record;
 use crate::layout::{Spot, align, size_of_segment};
+use crate::planted::{Bug, is_planted};
 use crate::{Place, StoreError};
 
 /// More than this is not kept for the next group.
@@ -123,6 +124,10 @@ impl Writer {
             writer.record(writer.next_place(), |out| out.extend_from_slice(copy))?;
         }
         writer.end_group(GroupKind::Start { from: from.spot })?;
+        if is_planted(Bug::StartNotDurable) {
+            writer.flush_without_sync()?;
+            return Ok(writer);
+        }
         writer.flush()?;
         writer.sync_directory()?;
         writer.mark(writer.written)?;
@@ -203,7 +208,7 @@ impl Writer {
                 .map_err(|_| StoreError::TooLarge { bytes: payload.len() as u64 })?,
             first_record: self.group_first_record,
             records: self.records - self.group_first_record,
-            claim: self.synced,
+            claim: if is_planted(Bug::MarkBeforeSync) { self.written } else { self.synced },
         };
         let bytes = header.encode();
         self.buffer[self.group_at..self.group_at + bytes.len()].copy_from_slice(&bytes);
@@ -254,6 +259,15 @@ impl Writer {
         if self.buffer.capacity() > BUFFER_KEEP_BYTES {
             self.buffer.shrink_to(BUFFER_KEEP_BYTES);
         }
+        Ok(())
+    }
+
+    /// What a planted bug does instead.
+    fn flush_without_sync(&mut self) -> Result<(), StoreError> {
+        let written = self.segment.file.write_at(&self.buffer, u64::from(self.buffer_at));
+        written.map_err(failed(self.files.as_ref(), "write", &self.segment.path))?;
+        self.synced = self.written;
+        self.buffer.clear();
         Ok(())
     }
 
@@ -330,7 +344,13 @@ impl Writer {
 
     fn sync(&mut self) -> Result<(), StoreError> {
         let begin = Instant::now();
-        self.segment.file.sync().map_err(failed(self.files.as_ref(), "sync", &self.segment.path))?;
+        let mut synced = self.segment.file.sync();
+        if is_planted(Bug::IgnoredSyncError) {
+            synced = Ok(());
+        } else if is_planted(Bug::RetriedSync) && synced.is_err() {
+            synced = self.segment.file.sync();
+        }
+        synced.map_err(failed(self.files.as_ref(), "sync", &self.segment.path))?;
         self.written_figures.syncs += 1;
         self.written_figures.sync_us.add(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
         Ok(())
@@ -338,6 +358,9 @@ impl Writer {
 
     fn sync_directory(&mut self) -> Result<(), StoreError> {
         self.written_figures.syncs += 1;
+        if is_planted(Bug::NoDirSync) {
+            return Ok(());
+        }
         self.files.sync_directory(DIRECTORY).map_err(failed(self.files.as_ref(), "sync", DIRECTORY))
     }
 }

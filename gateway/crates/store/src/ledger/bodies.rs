@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::Place;
 use crate::bodies::BodyFile;
+use crate::planted::{Bug, is_planted};
 
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
@@ -33,6 +34,9 @@ impl Bodies {
             if *uses == 0
                 && let Some((file, _)) = self.uses.remove(&number)
             {
+                if is_planted(Bug::BodyUnlinkedEarly) {
+                    file.remove();
+                }
                 self.dead.push(file);
             }
         }

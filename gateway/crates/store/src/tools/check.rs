@@ -387,6 +387,7 @@ fn meaning(fault: &Fault, records: u64) -> String {
         FaultKind::Live => {
             format!("records {} of the segment cannot be read; the start stops, or their reader is told", numbers())
         }
+        FaultKind::Dead if fault.lost.is_empty() => "every record there can be read: no message is affected".to_owned(),
         FaultKind::Dead => "only dead records stand there: no message is affected".to_owned(),
         FaultKind::Footer => "no message is affected; a start takes longer".to_owned(),
         FaultKind::Unread => "nothing reads these bytes: no message is affected".to_owned(),

@@ -37,7 +37,6 @@ pub(crate) type Lines = Vec<(u32, Head)>;
 pub(crate) struct Segment {
     /// The number that groups in it must name.
     pub(crate) number: u32,
-    pub(crate) path: String,
     pub(crate) input: Input,
 }
 
@@ -64,8 +63,7 @@ impl Footer {
 impl Segment {
     /// Opens the segment with this number; none if it is not there.
     pub(crate) fn open(source: &Source, number: u32) -> Result<Option<Self>, StoreError> {
-        let path = path_of(number);
-        Ok(source.open(&path)?.map(|input| Self { number, path, input }))
+        Ok(source.open(&path_of(number))?.map(|input| Self { number, input }))
     }
 
     /// The header of this very place, if there is one.
@@ -121,10 +119,6 @@ impl Segment {
     pub(crate) fn footer(&self) -> Result<Footer, StoreError> {
         footer_of(self.number, self.input.length, &|offset, length| self.input.read(offset, length))
     }
-
-    pub(crate) fn damaged(&self, offset: u64, what: impl Into<String>) -> StoreError {
-        self.input.damaged(offset, what)
-    }
 }
 
 /// The footer of a file that is open elsewhere.
@@ -177,8 +171,6 @@ pub(crate) struct Good {
     pub(crate) place: Place,
     pub(crate) length: u32,
     pub(crate) parsed: Parsed,
-    /// It stands in a commit or moved record that does not verify as a whole.
-    pub(crate) of_lost: bool,
 }
 
 /// A record that does not, or several.
@@ -226,7 +218,6 @@ impl Payload<'_> {
     fn by_lines(&self, lines: &[(u32, Head)]) -> Records {
         let mut records = Records::default();
         let mut whole_until = 0;
-        let mut lost_until = 0;
         for ((offset, head), number) in lines.iter().zip(self.first.record..) {
             if number < whole_until {
                 continue;
@@ -235,14 +226,12 @@ impl Payload<'_> {
             let found = at.and_then(|at| self.record(at, number));
             let found = found.filter(|(length, _)| *length == head.length as usize);
             let place = Place { segment: self.first.segment, offset: *offset, record: number };
-            let of_lost = u64::from(*offset) < lost_until;
             match found {
                 Some((length, parsed)) => {
                     whole_until = number + record::records_of(&parsed);
-                    records.good.push(Good { place, length: length as u32, parsed, of_lost });
+                    records.good.push(Good { place, length: length as u32, parsed });
                 }
                 None => {
-                    lost_until = lost_until.max(u64::from(*offset) + u64::from(head.length));
                     records.lost.push(Lost { place, count: 1, head: Some(*head) });
                 }
             }
@@ -258,7 +247,7 @@ impl Payload<'_> {
             if let Some((length, parsed)) = self.record(at, number) {
                 let place = self.place(at, number);
                 number = number.saturating_add(record::records_of(&parsed));
-                records.good.push(Good { place, length: length as u32, parsed, of_lost: false });
+                records.good.push(Good { place, length: length as u32, parsed });
                 at += length;
                 continue;
             }

@@ -33,6 +33,8 @@ pub(crate) struct Part {
     /// Where its groups end, as far as they were read.
     pub(crate) end: u32,
     pub(crate) records: u32,
+    /// Where the last thing ends that was written on purpose: a group, whether it counts or not, or the footer.
+    pub(crate) used: u64,
     pub(crate) start: u32,
     pub(crate) sealed: bool,
     /// Below the checkpoint's position, and it does not need it.
@@ -47,6 +49,8 @@ pub(crate) struct Fault {
     pub(crate) what: String,
     pub(crate) kind: FaultKind,
     pub(crate) lost: Vec<Lost>,
+    /// More may be lost than that.
+    pub(crate) unknown: bool,
 }
 
 /// What a fault means.
@@ -138,10 +142,14 @@ pub(crate) fn survey(source: &Source, options: Options) -> Result<Survey, StoreE
     for entry in &checkpoint.segments {
         surveyor.listed(&checkpoint, entry)?;
     }
-    let walk = journal.walk(checkpoint.position, listed.then_some(checkpoint.previous))?;
+    let oldest = journal.segments.keys().next().copied().unwrap_or(0);
+    let position = if listed { checkpoint.position } else { Spot { segment: oldest, offset: 0 } };
+    let walk = journal.walk(position, listed.then_some(checkpoint.previous))?;
     for step in &walk.steps {
         match step {
             Step::Group(group) => surveyor.group(group)?,
+            // Without a list nobody can tell a segment that was dropped from one that was lost.
+            Step::Hole(hole) if !listed && journal.is_over_missing(hole) => {}
             Step::Hole(hole) => surveyor.hole(hole)?,
         }
     }
@@ -188,6 +196,13 @@ impl Surveyor<'_> {
             part.start = segment.header(0)?.map_or(0, |(header, _)| header.start);
             if let Footer::Good(trailer, _) = &footer {
                 (part.sealed, part.end, part.records) = (true, trailer.end, trailer.records);
+                part.used = segment.input.length;
+            } else if *number >= checkpoint.position.segment {
+                segment.headers(0, u64::MAX, |header, _| {
+                    part.used = part.used.max(u64::from(header.end().offset));
+                    true
+                })?;
+                part.used = part.used.min(segment.input.length);
             }
             self.parts.insert(*number, part);
             if matches!(footer, Footer::Broken) && needed {
@@ -199,7 +214,7 @@ impl Surveyor<'_> {
     }
 
     fn fault(&mut self, segment: u32, offset: u64, what: String, kind: FaultKind, lost: Vec<Lost>) {
-        self.faults.push(Fault { segment, offset, what, kind, lost });
+        self.faults.push(Fault { segment, offset, what, kind, lost, unknown: false });
     }
 
     fn count(&mut self, parsed: &Parsed, length: u32) {
@@ -366,7 +381,8 @@ impl Surveyor<'_> {
         let header = &group.header;
         let Some(segment) = self.journal.segments.get(&header.spot.segment) else { return Ok(()) };
         let first = self.first_place(segment.number, header.spot.offset, header.first_record);
-        let (bytes, sound) = segment.payload(header)?.unwrap_or_default();
+        let bytes = segment.payload(header)?.map(|payload| payload.0).unwrap_or_default();
+        let sound = group.sound;
         let footer = if sound { Footer::None } else { segment.footer()? };
         let payload = Payload { first, count: header.records, bytes: &bytes, exact: true };
         let records = payload.records(footer.lines());
@@ -410,6 +426,11 @@ impl Surveyor<'_> {
             lost = found.lost;
         }
         self.fault(at.segment, u64::from(at.offset), what.clone(), FaultKind::Journal, lost);
+        if records.is_none()
+            && let Some(fault) = self.faults.last_mut()
+        {
+            fault.unknown = true;
+        }
         Ok(())
     }
 }
@@ -426,7 +447,7 @@ fn ends_of_old_content(
         let path = format!("{DIRECTORY}/{}", entry.name);
         let Some(input) = source.open(&path)? else { continue };
         let own = number_of(&entry.name);
-        let mut segment = Segment { number: 0, path, input };
+        let mut segment = Segment { number: 0, input };
         let decode = |segment: &Segment, offset: u64| -> Result<Option<GroupHeader>, StoreError> {
             let bytes = segment.input.read(offset, HEADER as usize)?;
             Ok(GroupHeader::decode(&bytes).map(|decoded| decoded.0))

@@ -20,7 +20,6 @@ pub(crate) struct Journal {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group {
     pub(crate) header: GroupHeader,
-    pub(crate) checksum: u32,
     /// Whether its payload verifies.
     pub(crate) sound: bool,
 }
@@ -52,16 +51,6 @@ pub(crate) struct Walk {
 pub(crate) enum Step {
     Group(Group),
     Hole(Hole),
-}
-
-impl Walk {
-    /// The places that a reader would stop at.
-    pub(crate) fn damaged(&self) -> impl Iterator<Item = Spot> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Group(group) => (!group.sound).then_some(group.header.spot),
-            Step::Hole(hole) => Some(hole.at),
-        })
-    }
 }
 
 impl Journal {
@@ -100,6 +89,11 @@ impl Journal {
         numbers
     }
 
+    /// Whether it leads from the end of one segment to another one, and a segment between is not there.
+    pub(crate) fn is_over_missing(&self, hole: &Hole) -> bool {
+        (hole.at.segment + 1..=hole.to.segment).any(|number| !self.segments.contains_key(&number))
+    }
+
     pub(crate) fn counts(&self, header: &GroupHeader) -> bool {
         self.starts.contains(&(header.start, header.nonce))
     }
@@ -124,7 +118,8 @@ impl Journal {
         Ok(found)
     }
 
-    /// The journal from `position` on; the group before it has the checksum `previous`, if that is known.
+    /// The journal from `position` on; the group before it has the checksum `previous`. That is none if there is no
+    /// checkpoint: then it is the beginning of the oldest segment.
     pub(crate) fn walk(&self, position: Spot, previous: Option<u32>) -> Result<Walk, StoreError> {
         let headers = self.headers(position)?;
         let claim = headers.iter().map(|(header, _)| header.claim).chain([position]).max();
@@ -144,7 +139,7 @@ impl Journal {
                 continue;
             }
             pieces.push((header.spot, limit));
-            if from < position {
+            if from < position && previous.is_some() {
                 let what = format!("its start group goes on from {from}, before the checkpoint's {position}");
                 let hole = Hole { at: header.spot, to: header.spot, what, records: None };
                 walk.steps.push(Step::Hole(hole));
@@ -193,7 +188,7 @@ impl Journal {
                 if !sound && must(end).is_none() {
                     break;
                 }
-                steps.push(Step::Group(Group { header, checksum, sound }));
+                steps.push(Step::Group(Group { header, sound }));
                 *last = Some(checksum);
                 end = header.end();
                 records = header.first_record.checked_add(header.records);

@@ -1,0 +1,202 @@
+//! `salvage` saves just the rest, and says what is missing.
+
+use super::super::segment::path_of;
+use super::super::{SalvageReport, salvage};
+use super::*;
+
+fn sample() -> Rig {
+    let mut rig = Rig::new();
+    rig.work();
+    rig.put_long();
+    rig.checkpoint();
+    rig.work();
+    rig
+}
+
+/// Salvages, and gives the report with what the new store holds.
+fn saved(rig: &Rig) -> (SalvageReport, Holds) {
+    let to = rig.path("saved");
+    let report = salvage(&rig.data(), &to).unwrap();
+    let holds = holds(&to).unwrap();
+    let (_journal, _, recovered) = open(&to).unwrap();
+    assert!(recovered.restored);
+    let all = holds.messages.len() + holds.prepared.iter().map(|p| p.1.len()).sum::<usize>();
+    assert_eq!(report.saved.len(), all);
+    let list = std::fs::read_to_string(to.join("salvage.json")).unwrap();
+    assert!(list.contains("\"saved\": [") && list.contains("\"doubtful\": ["));
+    (report, holds)
+}
+
+/// The same but for the ids.
+fn same(a: &Holds, b: &Holds) -> bool {
+    (&a.keyed, &a.messages, &a.prepared) == (&b.keyed, &b.messages, &b.prepared)
+}
+
+#[test]
+fn of_a_whole_store_everything_is_saved_under_new_ids() {
+    let mut rig = sample();
+    rig.kill();
+    let expected = holds(&rig.data()).unwrap();
+    let (report, found) = saved(&rig);
+    assert!(same(&found, &expected));
+    assert!(report.lost.is_empty() && report.doubtful.is_empty(), "{report:?}");
+    assert!(found.ids.iter().min() > expected.ids.iter().max());
+    assert!(!rig.path("saved.unfinished").exists());
+}
+
+#[test]
+fn without_a_checkpoint_nothing_is_lost() {
+    let mut rig = sample();
+    rig.kill();
+    let expected = holds(&rig.data()).unwrap();
+    std::fs::remove_file(rig.data().join("checkpoint")).unwrap();
+    let (report, found) = saved(&rig);
+    assert!(same(&found, &expected));
+    assert!(report.lost.is_empty() && report.doubtful.is_empty(), "{report:?}");
+    assert!(report.notes[0].contains("checkpoint"));
+}
+
+#[test]
+fn of_a_missing_segment_the_rest_is_saved() {
+    let mut rig = sample();
+    rig.close();
+    let expected = holds(&rig.data()).unwrap();
+    let number = rig.victim().place.segment;
+    std::fs::remove_file(rig.data().join(path_of(number))).unwrap();
+    let (report, found) = saved(&rig);
+    let mut rest = expected.messages.clone();
+    let gone: Vec<u64> = rig.live.iter().filter(|s| s.place.segment == number).map(|s| s.order).collect();
+    assert!(gone.len() > 3);
+    rest.retain(|order, _| !gone.contains(order));
+    assert_eq!(found.messages, rest);
+    assert_eq!((report.lost.len(), report.doubtful.len()), (1, 0), "{:?}", report.lost);
+    assert!(report.lost[0].what.contains("missing"));
+}
+
+#[test]
+fn of_a_destroyed_middle_the_rest_is_saved_and_the_lost_are_named() {
+    for footer in [true, false] {
+        let mut rig = sample();
+        rig.close();
+        let expected = holds(&rig.data()).unwrap();
+        let number = rig.victim().place.segment;
+        let path = rig.data().join(path_of(number));
+        let original = std::fs::read(&path).unwrap();
+        let mut bytes = original.clone();
+        let destroyed = 20_000..45_000;
+        bytes[destroyed.clone()].fill(0xa5);
+        if !footer {
+            let end = bytes.len();
+            bytes[end - 10] ^= 1;
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let (report, found) = saved(&rig);
+        let lost: Vec<u64> =
+            expected.messages.keys().filter(|o| !found.messages.contains_key(o)).copied().collect();
+        assert!(lost.len() > 1);
+        assert!(found.messages.iter().all(|(order, content)| expected.messages.get(order) == Some(content)));
+        assert_eq!(found.prepared, expected.prepared);
+        // Where the footer says where the records are, just those that were touched are lost.
+        let touched = |s: &Stored| {
+            let begin = s.place.offset as usize;
+            let length = u32::from_le_bytes(rig_record(&original, begin)) as usize;
+            s.place.segment == number && begin < destroyed.end && begin + length > destroyed.start
+        };
+        let gone: Vec<u64> =
+            rig.live.iter().filter(|s| s.place.segment == number && touched(s)).map(|s| s.order).collect();
+        assert!(gone.iter().all(|order| lost.contains(order)));
+        if footer {
+            assert_eq!(lost, gone);
+            let named: Vec<u64> = report.lost.iter().flat_map(|l| &l.ids).map(|id| id.as_u64()).collect();
+            assert_eq!(named, gone);
+        }
+        assert!(report.doubtful.is_empty(), "the checkpoint's list says what lives");
+    }
+}
+
+/// The length of the record that begins there.
+fn rig_record(segment: &[u8], at: usize) -> [u8; 4] {
+    segment[at..at + 4].try_into().unwrap()
+}
+
+#[test]
+fn what_may_have_ended_is_saved_as_doubtful() {
+    let mut rig = sample();
+    // Behind the checkpoint: a message is put, then ended; the end is destroyed.
+    rig.put(2);
+    let [kept, ended] = [rig.live[rig.live.len() - 2], rig.live[rig.live.len() - 1]];
+    let key = rig.turn(|batch| {
+        let mut commit = Commit::default();
+        commit.kill(ended.id, ended.place);
+        commit.set("last", "with the end");
+        batch.commit(commit);
+        batch.ops().len()
+    });
+    assert_eq!(key, 1);
+    rig.put(1);
+    rig.kill();
+    let expected = holds(&rig.data()).unwrap();
+    let path = segments(&rig.data()).pop().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let needle = b"with the end";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    flip(&path, at);
+    assert!(holds(&rig.data()).is_err(), "a start stops at it");
+    let (report, found) = saved(&rig);
+    assert_eq!(report.lost.len(), 1, "{:?}", report.lost);
+    assert!(found.messages.contains_key(&ended.order) && !expected.messages.contains_key(&ended.order));
+    let doubtful: Vec<u64> = report.doubtful.iter().map(|doubt| doubt.id.as_u64()).collect();
+    assert!(doubtful.contains(&ended.id.as_u64()) && doubtful.contains(&kept.id.as_u64()));
+    let last = rig.live.last().unwrap();
+    assert!(!doubtful.contains(&last.id.as_u64()), "it was put behind what is lost");
+    // Nobody knows whether the units that were open were committed in between.
+    let undecided = report.doubtful.iter().filter(|doubt| doubt.why.contains("never committed")).count();
+    let mut rest = found.messages;
+    rest.remove(&ended.order);
+    rest.retain(|order, content| undecided == 0 || expected.messages.get(order) == Some(content));
+    assert_eq!(rest, expected.messages);
+    assert_eq!(found.ids.len(), expected.ids.len() + 1 + undecided);
+}
+
+#[test]
+fn a_body_that_looks_like_a_record_is_none() {
+    let mut rig = Rig::new();
+    rig.put(3);
+    // A message whose body is the image of a record, with a key that nobody set.
+    let mut image = Vec::new();
+    crate::format::record::write_keyed(&mut image, None, &set("forged", "value"));
+    let body = Bytes::from(image.repeat(20));
+    let stored = rig.turn(|batch| {
+        let stored = batch.message(NewMessage { body, ..message(90, None) });
+        batch.message(message(91, None));
+        stored
+    });
+    rig.put(3);
+    rig.checkpoint();
+    rig.kill();
+    let path = segments(&rig.data()).pop().unwrap();
+    // Its length too, so that its end has to be found.
+    let offset = stored.place.offset as usize;
+    flip(&path, offset);
+    flip(&path, offset + 1);
+    let (report, found) = saved(&rig);
+    assert!(found.keyed.is_empty());
+    assert_eq!(report.lost.len(), 1);
+    // The record behind it is found, for it makes the number of records right.
+    let orders: Vec<u64> = found.messages.keys().copied().collect();
+    assert!(!orders.contains(&stored.order));
+    assert_eq!(orders.len(), 7);
+}
+
+#[test]
+fn what_is_in_the_way_is_not_touched() {
+    let mut rig = sample();
+    assert!(matches!(salvage(&rig.data(), &rig.path("to")), Err(StoreError::InUse { .. })));
+    rig.close();
+    let full = rig.path("full");
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join("x"), "x").unwrap();
+    assert!(salvage(&rig.data(), &full).unwrap_err().to_string().contains("not empty"));
+    std::fs::create_dir(rig.path("to.unfinished")).unwrap();
+    assert!(salvage(&rig.data(), &rig.path("to")).unwrap_err().to_string().contains("cut off"));
+}
