@@ -25,6 +25,7 @@ mod planted;
 #[cfg(test)]
 mod second_reader;
 mod stat;
+pub mod tools;
 
 use std::fmt::Debug;
 

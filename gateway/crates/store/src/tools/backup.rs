@@ -74,20 +74,17 @@ pub fn backup(
     let bytes = source.read(CHECKPOINT)?.unwrap_or_default();
     let start = survey.newest_start;
     let position = checkpoint.position;
-    let snapshot = Snapshot { files, time_ms, start, position, checkpoint: bytes, segments, bodies, held: None };
+    let snapshot =
+        Snapshot { files, time_ms, start, position, checkpoint: bytes, segments, bodies, held: None };
     snapshot.copy_to(to, incremental)
 }
 
 /// The checkpoint of a store in which nothing that counts is damaged.
 fn whole<'a>(source: &Source, survey: &'a Survey) -> Result<&'a Checkpoint, StoreError> {
-    let damaged = |path: &str, offset: u64, what: String| StoreError::Damaged {
-        path: source.show(path),
-        offset,
-        what,
-    };
-    let fault = survey.faults.iter().find(|fault| {
-        !matches!(fault.kind, FaultKind::Footer | FaultKind::Unread)
-    });
+    let damaged =
+        |path: &str, offset: u64, what: String| StoreError::Damaged { path: source.show(path), offset, what };
+    let fault =
+        survey.faults.iter().find(|fault| !matches!(fault.kind, FaultKind::Footer | FaultKind::Unread));
     if let Some(fault) = fault {
         let path = super::segment::path_of(fault.segment);
         return Err(damaged(&path, fault.offset, fault.what.clone()));

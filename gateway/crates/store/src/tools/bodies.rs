@@ -34,18 +34,27 @@ pub(crate) fn read(source: &Source, name: &BodyName) -> Result<Option<Vec<u8>>, 
     Ok(bytes.filter(|bytes| bytes.len() as u64 == name.length && crc32fast::hash(bytes) == name.checksum))
 }
 
-/// The numbers of the files that are there, with their bytes, and names that are none.
-pub(crate) fn list(source: &Source) -> Result<(Vec<(u64, u64)>, Vec<String>), StoreError> {
-    let (mut numbers, mut others) = (Vec::new(), Vec::new());
+/// What is in the directory of the bodies.
+#[derive(Debug, Default)]
+pub(crate) struct Present {
+    /// The number of each file, and its bytes.
+    pub(crate) files: Vec<(u64, u64)>,
+    /// Names that are none of these.
+    pub(crate) others: Vec<String>,
+}
+
+/// Looks what is there.
+pub(crate) fn list(source: &Source) -> Result<Present, StoreError> {
+    let mut present = Present::default();
     for entry in source.list(DIRECTORY)? {
         // Just as the store writes it: no zeros in front, no sign.
         match entry.name.parse::<u64>().ok().filter(|n| !entry.is_directory && n.to_string() == entry.name) {
             Some(number) => {
                 let input = source.open(&path_of(number))?;
-                numbers.push((number, input.map_or(0, |input| input.length)));
+                present.files.push((number, input.map_or(0, |input| input.length)));
             }
-            None => others.push(entry.name),
+            None => present.others.push(entry.name),
         }
     }
-    Ok((numbers, others))
+    Ok(present)
 }

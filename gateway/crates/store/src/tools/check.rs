@@ -111,7 +111,7 @@ pub fn check(directory: &Path) -> Result<CheckReport, StoreError> {
         report.bytes += survey.parts.values().map(|part| part.file_bytes).sum::<u64>();
     }
     checker.root()?;
-    checker.report.findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+    checker.report.findings.sort_by_key(|finding| finding.severity);
     Ok(checker.report)
 }
 
@@ -167,11 +167,19 @@ impl Checker {
         match version {
             None => {
                 let to_do = "write the text 2 and a line feed into it if everything else is whole";
-                self.find(Severity::Damage, "format", Some(0), ("no version number", to_do), all_or_nothing());
+                self.find(
+                    Severity::Damage,
+                    "format",
+                    Some(0),
+                    ("no version number", to_do),
+                    all_or_nothing(),
+                );
             }
             Some(version) if version > VERSION => return Err(self.too_new(version)),
             Some(version) if version < VERSION => {
-                let what = format!("format {version}: the next start makes it {VERSION}, and older programs refuse it then");
+                let what = format!(
+                    "format {version}: the next start makes it {VERSION}, and older programs refuse it then"
+                );
                 self.find(Severity::Note, "format", None, (what, "nothing"), Affected::default());
             }
             Some(_) => {}
@@ -191,12 +199,15 @@ impl Checker {
             self.report.bytes += file.length;
             let what = match bytes {
                 None => "the list of the backup names it, and it is missing",
-                Some(bytes) if bytes.len() as u64 != file.length => "it has another length than when it was written",
+                Some(bytes) if bytes.len() as u64 != file.length => {
+                    "it has another length than when it was written"
+                }
                 Some(bytes) if crc32fast::hash(&bytes) != file.checksum => "it is not as it was written",
                 Some(_) => continue,
             };
             let to_do = "make another backup; to save what is in this one, store salvage";
-            let affected = Affected { meaning: "a restore refuses this backup".to_owned(), ..Affected::default() };
+            let affected =
+                Affected { meaning: "a restore refuses this backup".to_owned(), ..Affected::default() };
             self.find(Severity::Damage, &file.path, None, (what, to_do), affected);
         }
         Ok(())
@@ -213,7 +224,8 @@ impl Checker {
             Found::Missing => "it is missing",
             Found::Broken => "it does not verify",
         };
-        let meaning = "without it is not known which messages live: those that were taken since long could come back";
+        let meaning =
+            "without it is not known which messages live: those that were taken since long could come back";
         let affected = Affected { meaning: meaning.to_owned(), ..Affected::default() };
         self.find(Severity::Damage, CHECKPOINT, Some(0), (what, RESTORE_OR_SALVAGE), affected);
     }
@@ -223,9 +235,10 @@ impl Checker {
             let path = path_of(fault.segment);
             let affected = affected(fault, survey);
             let (severity, to_do) = match fault.kind {
-                FaultKind::Missing if fault.lost.is_empty() => {
-                    (Severity::Damage, "put it back, if it was moved away: a start needs it although nothing in it lives")
-                }
+                FaultKind::Missing if fault.lost.is_empty() => (
+                    Severity::Damage,
+                    "put it back, if it was moved away: a start needs it although nothing in it lives",
+                ),
                 FaultKind::Missing | FaultKind::Journal => (Severity::Damage, RESTORE_OR_SALVAGE),
                 FaultKind::Live if affected.records == 0 && !fault.lost.is_empty() => {
                     (Severity::Harmless, "nothing: it goes with its segment")
@@ -236,7 +249,9 @@ impl Checker {
                 }
                 // Without a footer the groups are what a start reads.
                 FaultKind::Dead => (Severity::Damage, RESTORE_OR_SALVAGE),
-                FaultKind::Footer | FaultKind::Unread => (Severity::Harmless, "nothing: it goes with its segment"),
+                FaultKind::Footer | FaultKind::Unread => {
+                    (Severity::Harmless, "nothing: it goes with its segment")
+                }
             };
             self.find(severity, &path, Some(fault.offset), (fault.what.clone(), to_do), affected);
         }
@@ -251,7 +266,10 @@ impl Checker {
         for (number, part) in &survey.parts {
             let path = path_of(*number);
             if part.leftover {
-                let said = ("the checkpoint does not need this segment any more", "nothing: the next start removes it");
+                let said = (
+                    "the checkpoint does not need this segment any more",
+                    "nothing: the next start removes it",
+                );
                 self.find(Severity::Note, &path, None, said, none());
             }
             self.permissions(&path)?;
@@ -298,16 +316,16 @@ impl Checker {
             }
         }
         self.report.bodies = named.len() as u64;
-        let (present, others) = bodies::list(&self.source)?;
+        let present = bodies::list(&self.source)?;
         let none = || Affected { meaning: REST_IS_WHOLE.to_owned(), ..Affected::default() };
-        for (number, _) in present {
+        for (number, _) in present.files {
             let path = crate::bodies::path_of(number);
             if !named.contains(&number) {
                 let said = ("no message names this file", "nothing: a start removes it");
                 self.find(Severity::Note, &path, None, said, none());
             }
         }
-        for name in others {
+        for name in present.others {
             let path = format!("{}/{name}", crate::bodies::DIRECTORY);
             let said = ("this is no file of a store", "see who put it there");
             self.find(Severity::Note, &path, None, said, none());
@@ -379,15 +397,25 @@ fn meaning(fault: &Fault, records: u64) -> String {
         FaultKind::Missing if records == 0 => "no message is affected".to_owned(),
         FaultKind::Missing => format!("{records} records that live are gone with it"),
         FaultKind::Journal if records == 0 => {
-            "a start stops here; what stood there may have been new messages, or the end of older ones".to_owned()
+            "a start stops here; what stood there may have been new messages, or the end of older ones"
+                .to_owned()
         }
         FaultKind::Journal => format!("a start stops here; lost are records {} of the segment", numbers()),
-        FaultKind::Live if fault.lost.is_empty() => "a start may take something else than what was written".to_owned(),
-        FaultKind::Live if records == 0 => "what stood there was ended since: no message is affected".to_owned(),
-        FaultKind::Live => {
-            format!("records {} of the segment cannot be read; the start stops, or their reader is told", numbers())
+        FaultKind::Live if fault.lost.is_empty() => {
+            "a start may take something else than what was written".to_owned()
         }
-        FaultKind::Dead if fault.lost.is_empty() => "every record there can be read: no message is affected".to_owned(),
+        FaultKind::Live if records == 0 => {
+            "what stood there was ended since: no message is affected".to_owned()
+        }
+        FaultKind::Live => {
+            format!(
+                "records {} of the segment cannot be read; the start stops, or their reader is told",
+                numbers()
+            )
+        }
+        FaultKind::Dead if fault.lost.is_empty() => {
+            "every record there can be read: no message is affected".to_owned()
+        }
         FaultKind::Dead => "only dead records stand there: no message is affected".to_owned(),
         FaultKind::Footer => "no message is affected; a start takes longer".to_owned(),
         FaultKind::Unread => "nothing reads these bytes: no message is affected".to_owned(),

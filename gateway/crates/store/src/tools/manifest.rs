@@ -139,7 +139,10 @@ mod tests {
             time_ms: 1_764_529_000_000,
             start: 4,
             position: Spot { segment: 7, offset: 4096 },
-            files: vec![file("checkpoint", "checkpoint"), file("journal/00000007.seg", "journal/00000007.seg-1")],
+            files: vec![
+                file("checkpoint", "checkpoint"),
+                file("journal/00000007.seg", "journal/00000007.seg-1"),
+            ],
         }
     }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use super::manifest::{Manifest, NAME, Stored};
 use super::segment;
 use super::source::Source;
+use crate::StoreError;
 use crate::bodies;
 use crate::files::real::RealFiles;
 use crate::files::{Files, failed};
 use crate::format::VERSION;
-use crate::StoreError;
 
 /// The empty file that makes the first start take a new identity (FORMAT.md 1).
 pub(crate) const RESTORED: &str = "restored";

@@ -85,8 +85,7 @@ pub struct Doubt {
     pub why: &'static str,
 }
 
-const MAY_BE_ENDED: &str =
-    "perhaps doubled: the record that ended it may be among what is lost; it may have been delivered, taken or expired";
+const MAY_BE_ENDED: &str = "perhaps doubled: the record that ended it may be among what is lost; it may have been delivered, taken or expired";
 const MAY_BE_UNDECIDED: &str =
     "perhaps never committed: the record that ended its unit of work is lost, and it was taken for a commit";
 
@@ -373,7 +372,8 @@ fn notes(source: &Source, survey: &Survey, report: &mut SalvageReport) {
          manager's synchronization message is of the old identity, so sources and outbox stop and say so instead of guessing."
             .to_owned(),
     );
-    notes.push("Keep the damaged directory, and never start it again once this store was started.".to_owned());
+    notes
+        .push("Keep the damaged directory, and never start it again once this store was started.".to_owned());
 }
 
 /// Writes the list, marks the store as a restored one and gives it its name.

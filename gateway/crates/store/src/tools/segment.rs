@@ -22,7 +22,8 @@ pub(crate) fn path_of(number: u32) -> String {
 
 /// The segment whose file has this name.
 pub(crate) fn number_of(name: &str) -> Option<u32> {
-    let digits = name.strip_suffix(".seg").filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit()))?;
+    let digits =
+        name.strip_suffix(".seg").filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit()))?;
     digits.parse().ok()
 }
 
@@ -275,9 +276,9 @@ impl Payload<'_> {
         by_itself.and_then(ends).or_else(|| {
             // One record is damaged, its length too, and it holds no others.
             let candidates = at + record::SHORT_HEAD as usize..self.bytes.len();
-            candidates.filter(|next| looks_like_a_record(&self.bytes[*next..])).find_map(|next| {
-                ends(next).filter(|(_, count)| *count == 1)
-            })
+            candidates
+                .filter(|next| looks_like_a_record(&self.bytes[*next..]))
+                .find_map(|next| ends(next).filter(|(_, count)| *count == 1))
         })
     }
 

@@ -90,9 +90,13 @@ impl Snapshot {
             let make = if cut { SegmentPart::cut } else { SegmentPart::listed };
             Some(make(number, end, Arc::clone(file)))
         };
-        let segments = parts.segments.iter().filter_map(|s| of_segment(s.number, &s.file)).collect::<Vec<_>>();
+        let segments =
+            parts.segments.iter().filter_map(|s| of_segment(s.number, &s.file)).collect::<Vec<_>>();
         if segments.len() != ends.len() {
-            return Err(refused(directory.display().to_string(), "a segment of the checkpoint is not open (our fault)"));
+            return Err(refused(
+                directory.display().to_string(),
+                "a segment of the checkpoint is not open (our fault)",
+            ));
         }
         let mut bodies: Vec<_> = parts.bodies.iter().map(|body| body.name).collect();
         bodies.sort_unstable_by_key(|name| name.number);
@@ -249,9 +253,9 @@ fn earlier(to: &Path, incremental: bool) -> Result<Option<Manifest>, StoreError>
     };
     match (earlier, incremental) {
         (Some(earlier), true) => Ok(Some(earlier)),
-        (Some(_), false) => {
-            Err(refuse("there is a backup already: give another directory, or --incremental to bring it up to date"))
-        }
+        (Some(_), false) => Err(refuse(
+            "there is a backup already: give another directory, or --incremental to bring it up to date",
+        )),
         (None, _) if empty => Ok(None),
         (None, true) => Err(refuse(
             "it is not empty, and there is no finished backup in it: remove it, or give another directory",
@@ -334,7 +338,7 @@ impl Reader<'_> {
         let mut bytes = self.bytes((end.min(length) - begin) as usize)?;
         self.at = begin;
         let payload = bytes.get(HEADER as usize..(payload_end - begin) as usize);
-        if !payload.is_some_and(|payload| crc32fast::hash(payload) == header.payload_checksum) {
+        if payload.is_none_or(|payload| crc32fast::hash(payload) != header.payload_checksum) {
             return Err(self.damaged("a group does not verify"));
         }
         // A file may end just behind the payload.

@@ -24,7 +24,9 @@ pub(crate) struct Source {
 
 /// Keeps others from using the directory while it is looked at.
 #[derive(Debug)]
-pub(crate) struct Held(#[expect(dead_code, reason = "the lock lives as long as the file is open")] Option<fs::File>);
+pub(crate) struct Held(
+    #[expect(dead_code, reason = "the lock lives as long as the file is open")] Option<fs::File>,
+);
 
 /// What is in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,7 +53,7 @@ pub fn stat(directory: &Path) -> Result<StoppedStat, StoreError> {
     let _held = source.hold()?;
     known_format(&source, directory)?;
     let survey = survey(&source, Options::default())?;
-    let (files, _) = bodies::list(&source)?;
+    let files = bodies::list(&source)?.files;
     let body_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let mut other_bytes = 0;
     for name in &survey.others {

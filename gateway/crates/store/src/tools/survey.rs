@@ -7,8 +7,8 @@ use super::contents::Contents;
 use super::segment::{DIRECTORY, Footer, Lost, Payload, Records, Segment, number_of};
 use super::source::Source;
 use super::walk::{Group, Hole, Journal, Step};
-use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::BLOCK;
+use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::group::{GroupHeader, HEADER};
 use crate::format::record::{KINDS, Kind, Parsed};
 use crate::layout::Spot;
@@ -232,7 +232,8 @@ impl Surveyor<'_> {
     /// A segment of the checkpoint's list: every record before its end, those that live and the others.
     fn listed(&mut self, checkpoint: &Checkpoint, entry: &SegmentEntry) -> Result<(), StoreError> {
         let Some(segment) = self.journal.segments.get(&entry.number) else {
-            let what = format!("the checkpoint needs this segment ({} records), and it is missing", entry.records);
+            let what =
+                format!("the checkpoint needs this segment ({} records), and it is missing", entry.records);
             let place = Place { segment: entry.number, ..Place::default() };
             let live = (0..entry.records).filter(|record| !entry.is_dead(*record)).count() as u32;
             let lost = (live > 0).then_some(Lost { place, count: live, head: None });
@@ -420,8 +421,7 @@ impl Surveyor<'_> {
             && let Some(segment) = self.journal.segments.get(&at.segment)
         {
             let footer = segment.footer()?;
-            let found =
-                self.between(segment, (at.offset, to.offset), (first, until), footer.lines())?;
+            let found = self.between(segment, (at.offset, to.offset), (first, until), footer.lines())?;
             self.replay(&found);
             lost = found.lost;
         }

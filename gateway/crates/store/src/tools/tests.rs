@@ -32,14 +32,8 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut rig = Self {
-            folder,
-            told: Arc::default(),
-            journal: None,
-            clock_ms: 0,
-            live: Vec::new(),
-            count: 0,
-        };
+        let mut rig =
+            Self { folder, told: Arc::default(), journal: None, clock_ms: 0, live: Vec::new(), count: 0 };
         rig.open();
         rig
     }
@@ -71,8 +65,9 @@ impl Rig {
     fn put(&mut self, count: u64) {
         let first = self.count;
         self.count += count;
-        let live =
-            self.turn(|batch| (first..first + count).map(|n| batch.message(message(n, None))).collect::<Vec<_>>());
+        let live = self.turn(|batch| {
+            (first..first + count).map(|n| batch.message(message(n, None))).collect::<Vec<_>>()
+        });
         self.live.extend(live);
     }
 
@@ -117,7 +112,8 @@ impl Rig {
         let n = self.count;
         self.count += 1;
         let body = Bytes::from([vec![1; 100], vec![7; 5000]].concat());
-        let stored = self.turn(|batch| batch.message(NewMessage { body, file: Some(file), ..message(n, None) }));
+        let stored =
+            self.turn(|batch| batch.message(NewMessage { body, file: Some(file), ..message(n, None) }));
         self.live.push(stored);
     }
 
@@ -144,7 +140,18 @@ impl Rig {
     fn victim(&self) -> Stored {
         let newest = self.live.last().unwrap().place.segment;
         let sealed: Vec<_> = self.live.iter().filter(|s| s.place.segment < newest).collect();
-        **sealed.iter().find(|s| sealed.iter().filter(|o| o.place.segment == s.place.segment).count() > 3).unwrap()
+        **sealed
+            .iter()
+            .find(|s| sealed.iter().filter(|o| o.place.segment == s.place.segment).count() > 3)
+            .unwrap()
+    }
+
+    fn end(&mut self, killed: bool) {
+        if killed {
+            self.kill();
+        } else {
+            self.close();
+        }
     }
 
     /// The process is gone; what was written is there.
@@ -189,9 +196,12 @@ struct Holds {
     keyed: Vec<(Vec<u8>, Bytes)>,
     /// By order key, which stays when a store is rebuilt.
     messages: BTreeMap<u64, String>,
-    prepared: Vec<(Bytes, BTreeMap<u64, String>, Vec<KeyedChange>, usize)>,
+    prepared: Vec<Prepared>,
     ids: Vec<Id>,
 }
+
+/// Note, messages, changes and the number of kills of a prepared unit.
+type Prepared = (Bytes, BTreeMap<u64, String>, Vec<KeyedChange>, usize);
 
 /// Opens a copy of the directory.
 fn holds(directory: &Path) -> Result<Holds, StoreError> {

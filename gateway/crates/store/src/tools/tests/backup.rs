@@ -20,7 +20,7 @@ fn of_a_stopped_store_everything_comes_back() {
         rig.put_long();
         rig.checkpoint();
         rig.work();
-        if killed { rig.kill() } else { rig.close() }
+        rig.end(killed);
         let expected = holds(&rig.data()).unwrap();
         let to = rig.path("backup");
         let report = backup(&rig.data(), &to, false, 1_000).unwrap();
@@ -82,7 +82,10 @@ fn an_incremental_one_copies_what_is_new() {
     assert_eq!((first.files_kept, first.removed), (0, 0));
     rig.put(20);
     let second = snapshot(&mut rig).copy_to(&to, true).unwrap();
-    assert!(second.files_kept >= 2 && second.bytes_kept > 60_000, "a sealed segment and the body: {second:?}");
+    assert!(
+        second.files_kept >= 2 && second.bytes_kept > 60_000,
+        "a sealed segment and the body: {second:?}"
+    );
     assert!(second.removed >= 2, "the old checkpoint, and the segment that was not full: {second:?}");
     let expected = now(&mut rig);
     assert_eq!(restored(&rig, &to, "again").unwrap(), expected);
@@ -139,7 +142,8 @@ fn cut_off_anywhere_the_earlier_one_holds_or_the_new_one() {
             dump(&disk, &target);
             let found = restored(&rig, &target, "again").unwrap();
             std::fs::remove_dir_all(rig.path("again")).unwrap();
-            if found == old { olds += 1 } else { news += 1 }
+            olds += usize::from(found == old);
+            news += usize::from(found == new);
             assert!(found == new || (found == old && outcome.is_err()), "after {operations}, seed {seed}");
             if done {
                 assert!(outcome.is_ok() && olds > 20 && news > 3, "{olds} {news}");

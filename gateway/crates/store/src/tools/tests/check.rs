@@ -1,6 +1,6 @@
 //! `check` finds what was changed, and nothing where nothing was.
 
-use super::super::{Severity, check, stat};
+use super::super::{CheckReport, Severity, check, stat};
 use super::*;
 
 fn sample(killed: bool) -> Rig {
@@ -9,7 +9,7 @@ fn sample(killed: bool) -> Rig {
     rig.put_long();
     rig.checkpoint();
     rig.work();
-    if killed { rig.kill() } else { rig.close() }
+    rig.end(killed);
     rig
 }
 
@@ -44,7 +44,7 @@ fn a_flipped_byte_is_found_or_changes_nothing() {
         rig.checkpoint();
         rig.work();
         rig.put(1);
-        if killed { rig.kill() } else { rig.close() }
+        rig.end(killed);
         let expected = holds(&rig.data()).unwrap();
         let last = *rig.live.last().unwrap();
         let newest = segments(&rig.data()).pop().unwrap();
@@ -60,7 +60,7 @@ fn a_flipped_byte_is_found_or_changes_nothing() {
             for at in places {
                 flip(path, at);
                 let report = check(&rig.data());
-                if report.as_ref().map_or(true, |report| report.is_damaged()) {
+                if report.as_ref().map_or(true, CheckReport::is_damaged) {
                     found += 1;
                 } else {
                     harmless += 1;
@@ -102,7 +102,10 @@ fn what_is_damaged_is_named_with_whom_it_affects() {
     assert_eq!(check(&data).unwrap().findings, []);
     std::fs::remove_file(&first).unwrap();
     let report = check(&data).unwrap();
-    assert!(report.findings[0].what.contains("missing") && report.findings[0].affected.records > 5, "{report:?}");
+    assert!(
+        report.findings[0].what.contains("missing") && report.findings[0].affected.records > 5,
+        "{report:?}"
+    );
 }
 
 #[test]
