@@ -12,7 +12,7 @@ mod tests;
 
 use async_trait::async_trait;
 
-use crate::report::{DeviceReport, StatusReport, StoreReport};
+use crate::report::{BackupReport, BackupRequest, DeviceReport, StatusReport, StoreReport};
 
 pub use endpoints::{ENDPOINTS_FILE, read_endpoints, write_endpoints};
 pub use serve::{AdminBounds, serve, serve_bounded};
@@ -27,8 +27,31 @@ pub trait AdminBackend: Send + Sync + 'static {
     async fn status(&self) -> StatusReport;
     /// The store's figures.
     async fn store(&self) -> StoreReport;
+    /// Copies the store as it is now. One at a time, and as long as it takes.
+    async fn backup(&self, request: BackupRequest) -> Result<BackupReport, BackupError>;
     /// All devices, in the order of their names.
     async fn devices(&self) -> Vec<DeviceReport>;
     /// One device, if it is known.
     async fn device(&self, name: &str) -> Option<DeviceReport>;
+}
+
+/// Why there is no backup.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// It is not where a backup can be.
+    #[error("{} is not an absolute path: the service may be in another directory than you are", to.display())]
+    Relative {
+        /// What was asked for.
+        to: std::path::PathBuf,
+    },
+    /// There is one in the making.
+    #[error("a backup is being made already: wait until it is done")]
+    Busy,
+    /// The service ends, or the store failed.
+    #[error("the service is stopping, or its journal failed: ask again")]
+    Stopped,
+    /// The target, or the store.
+    #[error("{0}")]
+    Store(#[from] store::StoreError),
 }

@@ -12,6 +12,7 @@ mod lines;
 mod mqrc;
 mod run;
 mod status;
+mod store;
 mod table;
 
 #[cfg(test)]
@@ -57,6 +58,8 @@ enum Command {
     Status(status::StatusArgs),
     /// Show the devices of the running service
     Devices(devices::DevicesArgs),
+    /// Check, measure, back up, restore and salvage the store
+    Store(store::StoreArgs),
     /// Put each line of standard input as a message
     Amqsput(amqsput::PutArgs),
     /// Get messages and print each as a line
@@ -82,6 +85,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Check(args) => check::run(&args, &registry),
         Command::Status(args) => status::run(&args),
         Command::Devices(args) => devices::run(&args),
+        Command::Store(args) => store::run(&args),
         Command::Amqsput(args) => amqsput::run(&args),
         Command::Amqsget(args) => amqsget::run(&args),
         Command::Mqrc(args) => mqrc::run(&args),

@@ -4,7 +4,7 @@ mod store;
 
 use serde::{Deserialize, Serialize};
 
-pub use store::{HistogramReport, SegmentReport, StoreReport};
+pub use store::{BackupReport, BackupRequest, HistogramReport, SegmentReport, StoreReport};
 
 /// The answer to `status`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

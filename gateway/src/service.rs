@@ -1,10 +1,12 @@
 //! The service from start to stop: opens the store, recovers, applies scripts, listens, says `ready`, and ends in order.
 
+mod backend;
 mod identity;
 mod scripts;
 #[cfg(test)]
 mod tests;
 
+use backend::Backend;
 pub(crate) use identity::Identity;
 
 use std::io::Write;
@@ -15,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use async_trait::async_trait;
 use mqe_exits::{Chain, Registry};
 use store::{Batch, Journal, OpenOptions, Recovered, Store};
 use tokio::net::TcpListener;
@@ -34,7 +35,7 @@ use crate::core::{
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
-use crate::report::{DeviceReport, Listeners, StatusReport, StoreReport};
+use crate::report::Listeners;
 use crate::source::{self, BatchLimits, LocalSource, SourceState};
 
 /// Runs the service until a signal ends it, or the journal fails and cannot be recovered.
@@ -235,7 +236,8 @@ impl Service {
             devices: Arc::clone(&devices.count),
             source: source_state,
             chain: Arc::clone(&chain),
-            directory: config.store.directory.display().to_string(),
+            directory: config.store.directory.clone(),
+            backup: Arc::default(),
             gateway: config.gateway.name.to_string(),
             started: clock::now().instant,
         });
@@ -409,64 +411,4 @@ fn slots(connections_max: u32) -> Arc<Semaphore> {
 fn address(listener: &TcpListener) -> anyhow::Result<String> {
     let address: SocketAddr = listener.local_addr().context("a listener has no address")?;
     Ok(address.to_string())
-}
-
-/// What the admin listener asks.
-struct Backend {
-    core: CoreHandle,
-    /// From `ready` until the stop begins.
-    serving: Arc<AtomicBool>,
-    listeners: Listeners,
-    mq: Arc<ConnectionCount>,
-    devices: Arc<ConnectionCount>,
-    source: Arc<SourceState>,
-    chain: Arc<Chain>,
-    directory: String,
-    gateway: String,
-    started: std::time::Instant,
-}
-
-#[async_trait]
-impl AdminBackend for Backend {
-    fn ready(&self) -> bool {
-        self.serving.load(Ordering::Acquire) && !self.core.is_recovering()
-    }
-
-    async fn status(&self) -> StatusReport {
-        let core = self.core.inquire(|answer| Command::Status { answer }).await.unwrap_or_default();
-        let mut report = StatusReport {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            uptime_s: clock::now().instant.duration_since(self.started).as_secs(),
-            listeners: self.listeners.clone(),
-            mq_connections: self.mq.now(),
-            mq_connections_total: self.mq.total(),
-            device_connections: self.devices.now(),
-            device_connections_total: self.devices.total(),
-            sources: vec![self.source.report()],
-            exits: source::exit_reports(&self.chain),
-            ..core
-        };
-        report.gateway.clone_from(&self.gateway);
-        report.store.directory.clone_from(&self.directory);
-        for source in &report.sources {
-            if let Some(reason) = &source.reason {
-                report.problems.push(format!("listener on {}: {}: {reason}", source.queue, source.state));
-            }
-        }
-        report
-    }
-
-    async fn store(&self) -> StoreReport {
-        let report = self.core.inquire(|answer| Command::Store { answer }).await.unwrap_or_default();
-        StoreReport { directory: self.directory.clone(), ..report }
-    }
-
-    async fn devices(&self) -> Vec<DeviceReport> {
-        self.core.inquire(|answer| Command::Devices { answer }).await.unwrap_or_default()
-    }
-
-    async fn device(&self, name: &str) -> Option<DeviceReport> {
-        let device = mqe::DeviceName::new(name).ok()?;
-        self.core.inquire(|answer| Command::DeviceReport { device, answer }).await.ok().flatten()
-    }
 }

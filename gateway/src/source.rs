@@ -15,7 +15,7 @@
 
 mod address;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,12 +23,15 @@ use mq_wire::{Coding, Mqmd, QMgrName, QName, Reader};
 use mqe::DeviceName;
 use mqe_exits::{Chain, Direction, ExitMessage, Origin, Verdict};
 use qmgr::Holder;
-use store::{Id, Room};
+use store::{BodyFile, Id, Position, Room};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-use crate::core::{Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped};
+use crate::core::{
+    Bodies, Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, LockedBody, Stopped, has_same_end,
+    write_long,
+};
 use crate::report::{ExitReport, SourceReport};
 
 pub(crate) use address::{dead_letter, delivery};
@@ -110,6 +113,8 @@ impl SourceState {
 
 /// Why the listener does not go on with the next batch at once.
 enum Pause {
+    /// The journal has failed.
+    Recovery,
     /// There is no room for new messages.
     NoRoom,
     /// Something is wrong that may pass.
@@ -118,8 +123,29 @@ enum Pause {
     Stop(String),
 }
 
+/// Moved and dead-lettered messages that status does not count yet: what is not on disk when the journal fails comes
+/// again.
+#[derive(Default)]
+struct Uncounted {
+    batches: VecDeque<(Position, u64, u64)>,
+}
+
+impl Uncounted {
+    /// Counts what is on disk.
+    fn settle(&mut self, core: &CoreHandle, state: &SourceState) {
+        while let Some((_, moved, dead)) = self.batches.pop_front_if(|(at, ..)| core.is_durable(*at)) {
+            state.count(moved, dead);
+        }
+    }
+
+    fn last(&self) -> Option<Position> {
+        self.batches.back().map(|(at, ..)| *at)
+    }
+}
+
 /// Runs the listener until it is stopped.
 pub(crate) async fn run(source: LocalSource) {
+    let mut uncounted = Uncounted::default();
     loop {
         // The locks end with the generation of the core in which they were taken: another one is begun with nothing.
         let generation = tokio::select! {
@@ -131,12 +157,15 @@ pub(crate) async fn run(source: LocalSource) {
         let pause = tokio::select! {
             biased;
             () = source.stop.cancelled() => return,
-            () = core.ended() => continue,
-            pause = batches(&source, &core) => pause,
+            () = core.ended() => Ok(Pause::Recovery),
+            pause = batches(&source, &core, &mut uncounted) => pause,
         };
+        uncounted.settle(&core, &source.state);
         match pause {
-            // If the core has ended for good, there is no newest generation either.
-            Err(Stopped) if source.core.is_recovering() => {}
+            Ok(Pause::Recovery) => uncounted = Uncounted::default(),
+            // The end of the generation may be seen by its closed lanes first. If the core has ended for good, there
+            // is no newest one either.
+            Err(Stopped) if core.has_ended() => uncounted = Uncounted::default(),
             Err(Stopped) => return,
             Ok(Pause::NoRoom) => {
                 source.state.set("RETRYING", Some(NO_ROOM.to_owned()));
@@ -193,9 +222,14 @@ impl Stuck {
 }
 
 /// Moves batch after batch until something is wrong.
-async fn batches(source: &LocalSource, core: &CoreHandle) -> Result<Pause, Stopped> {
+async fn batches(
+    source: &LocalSource,
+    core: &CoreHandle,
+    uncounted: &mut Uncounted,
+) -> Result<Pause, Stopped> {
     let mut stuck = Stuck::default();
     loop {
+        uncounted.settle(core, &source.state);
         if core.room() == Room::Short {
             core.send(Lane::Complete, Command::Unlock { holder: HOLDER, ids: stuck.ids }).await?;
             return Ok(Pause::NoRoom);
@@ -233,6 +267,8 @@ async fn batches(source: &LocalSource, core: &CoreHandle) -> Result<Pause, Stopp
             tokio::select! {
                 () = source.arrived.notified() => {}
                 () = clock::until(stuck.again) => {}
+                // One that will not be on disk ends the generation.
+                Ok(()) = core.durable(uncounted.last()), if uncounted.last().is_some() => {}
             }
             continue;
         }
@@ -251,8 +287,10 @@ async fn batches(source: &LocalSource, core: &CoreHandle) -> Result<Pause, Stopp
         let handed_over = core
             .ask(Lane::Complete, |answer| Command::HandOver { holder: HOLDER, deliveries, held, answer })
             .await?;
-        let HandedOver { moved, dead_lettered, stuck: more, why } = handed_over;
-        source.state.count(moved, dead_lettered);
+        let HandedOver { moved, dead_lettered, stuck: more, why, needs } = handed_over;
+        if moved + dead_lettered > 0 {
+            uncounted.batches.push_back((needs, moved, dead_lettered));
+        }
         if !more.is_empty() {
             stuck.add(
                 more,
@@ -286,7 +324,7 @@ async fn addressed(source: &LocalSource, core: &CoreHandle, batch: Vec<LockedBod
     for locked in batch {
         let (id, expiry_ms) = (locked.body.id(), locked.expiry_ms);
         match message(origin.clone(), locked).await {
-            Ok(message) => messages.push((id, expiry_ms, message)),
+            Ok((message, file)) => messages.push((id, expiry_ms, message, file)),
             Err(why) => {
                 let what = format!("message {id} on {}: {why}", source.queue);
                 // A core that has ended tells nobody any more.
@@ -295,10 +333,11 @@ async fn addressed(source: &LocalSource, core: &CoreHandle, batch: Vec<LockedBod
             }
         }
     }
-    let verdicts = source.chain.run(messages.iter().map(|(_, _, message)| message.clone()).collect()).await;
+    let verdicts =
+        source.chain.run(messages.iter().map(|(_, _, message, _)| message.clone()).collect()).await;
     drop(share);
-    for ((id, expiry_ms, original), verdict) in messages.into_iter().zip(verdicts) {
-        let delivery = match verdict {
+    for ((id, expiry_ms, original, file), verdict) in messages.into_iter().zip(verdicts) {
+        let mut delivery = match verdict {
             Verdict::Pass(message) => delivery(message, source.q_mgr, expiry_ms),
             Verdict::Undelivered { reason, why, .. } => {
                 tracing::warn!(%id, %reason, why, "an exit does not let the message through");
@@ -309,17 +348,30 @@ async fn addressed(source: &LocalSource, core: &CoreHandle, batch: Vec<LockedBod
                 break;
             }
         };
-        addressed.deliveries.push(HandOver { id, original, delivery });
+        if let Delivery::Device { message, file: named, .. } = &mut delivery {
+            let same = file.as_ref().filter(|file| has_same_end(&message.payload, original.bytes(), file));
+            *named = match same {
+                Some(file) => Some(file.clone()),
+                None => match write_long(core, &message.payload).await {
+                    Ok(file) => file,
+                    Err(error) => {
+                        addressed.pause = Some(Pause::Retry(format!("a long message: {error}")));
+                        break;
+                    }
+                },
+            };
+        }
+        addressed.deliveries.push(HandOver { id, original, file, delivery });
     }
     addressed
 }
 
-/// A locked message as the exits see it.
-async fn message(origin: Origin, locked: LockedBody) -> Result<ExitMessage, String> {
+/// A locked message as the exits see it, and the file that holds the end of it, if one does.
+async fn message(origin: Origin, locked: LockedBody) -> Result<(ExitMessage, Option<BodyFile>), String> {
     let record = crate::core::read(locked.body).await.map_err(|error| error.to_string())?;
     let descriptor = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE))
         .map_err(|error| format!("its descriptor: {error}"))?;
-    Ok(ExitMessage::new(origin, descriptor, record.body))
+    Ok((ExitMessage::new(origin, descriptor, record.body), record.file))
 }
 
 /// The exits' part of the status.

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mqe_gateway::admin::{AdminBackend, ensure_token, serve, write_endpoints};
-use mqe_gateway::report::{DeviceReport, Listeners, StatusReport, StoreReport};
+use mqe_gateway::admin::{AdminBackend, BackupError, ensure_token, serve, write_endpoints};
+use mqe_gateway::report::{BackupReport, BackupRequest, DeviceReport, Listeners, StatusReport, StoreReport};
 use tokio_util::sync::CancellationToken;
 
 struct Fake;
@@ -27,6 +27,15 @@ impl AdminBackend for Fake {
     }
     async fn store(&self) -> StoreReport {
         StoreReport::default()
+    }
+    async fn backup(&self, request: BackupRequest) -> Result<BackupReport, BackupError> {
+        match request {
+            BackupRequest { to, .. } if !to.is_absolute() => Err(BackupError::Relative { to }),
+            BackupRequest { to, incremental: false } => {
+                Ok(BackupReport { to: to.display().to_string(), files_copied: 3, ..Default::default() })
+            }
+            BackupRequest { incremental: true, .. } => Err(BackupError::Busy),
+        }
     }
     async fn devices(&self) -> Vec<DeviceReport> {
         let device =

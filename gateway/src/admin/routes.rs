@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use super::token::same_token;
-use super::{AdminBackend, metrics};
+use super::{AdminBackend, BackupError, metrics};
+use crate::report::BackupRequest;
+
+/// A path and little more.
+const BACKUP_REQUEST_BYTES_MAX: usize = 16 * 1024;
 
 /// What each request needs.
 pub(super) struct Shared {
@@ -28,6 +33,12 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/devices", get(devices))
         .route("/devices/{name}", get(device))
         .layer(from_fn_with_state(Arc::clone(&shared), check_token));
+    // As long as it takes: it is the copying of the whole store.
+    let backup = Router::new()
+        .route("/store/backup", post(backup))
+        .layer(DefaultBodyLimit::max(BACKUP_REQUEST_BYTES_MAX))
+        .layer(from_fn_with_state(Arc::clone(&shared), check_token))
+        .with_state(Arc::clone(&shared));
     Router::new()
         .route("/healthz", get(async || "alive\n"))
         .route("/readyz", get(ready))
@@ -36,6 +47,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .fallback(unknown)
         .layer(from_fn_with_state(Arc::clone(&shared), limit_time))
         .with_state(shared)
+        .merge(backup)
 }
 
 async fn ready(State(shared): State<Arc<Shared>>) -> Response {
@@ -58,6 +70,29 @@ async fn status(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn store(State(shared): State<Arc<Shared>>) -> Response {
     Json(shared.backend.store().await).into_response()
+}
+
+async fn backup(
+    State(shared): State<Arc<Shared>>,
+    request: Result<Json<BackupRequest>, JsonRejection>,
+) -> Response {
+    let request = match request {
+        Ok(Json(request)) => request,
+        Err(rejection) => {
+            return (rejection.status(), format!("{}\n", rejection.body_text())).into_response();
+        }
+    };
+    let error = match shared.backend.backup(request).await {
+        Ok(report) => return Json(report).into_response(),
+        Err(error) => error,
+    };
+    let status = match &error {
+        BackupError::Relative { .. } => StatusCode::BAD_REQUEST,
+        BackupError::Busy => StatusCode::CONFLICT,
+        BackupError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        BackupError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, format!("no backup was made: {error}\n")).into_response()
 }
 
 async fn devices(State(shared): State<Arc<Shared>>) -> Response {

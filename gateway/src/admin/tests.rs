@@ -36,6 +36,15 @@ impl AdminBackend for Fake {
     async fn store(&self) -> StoreReport {
         StoreReport { keys: 12, ..StoreReport::default() }
     }
+    async fn backup(&self, request: BackupRequest) -> Result<BackupReport, BackupError> {
+        match request {
+            BackupRequest { to, .. } if !to.is_absolute() => Err(BackupError::Relative { to }),
+            BackupRequest { to, incremental: false } => {
+                Ok(BackupReport { to: to.display().to_string(), files_copied: 3, ..Default::default() })
+            }
+            BackupRequest { incremental: true, .. } => Err(BackupError::Busy),
+        }
+    }
     async fn devices(&self) -> Vec<DeviceReport> {
         vec![DeviceReport { name: "DEV1".to_owned(), waiting: 3, ..Default::default() }]
     }
@@ -63,8 +72,13 @@ impl Running {
 
     /// The whole answer to a request with this line and these header lines.
     async fn ask(&self, request: &str, headers: &str) -> String {
+        self.ask_with(request, headers, "").await
+    }
+
+    /// The same, with a body.
+    async fn ask_with(&self, request: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let text = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+        let text = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n{body}");
         stream.write_all(text.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -111,6 +125,27 @@ async fn who_may_ask_what() {
     }
     running.backend.ready.store(true, Ordering::SeqCst);
     assert!(running.ask("GET /readyz", none).await.starts_with("HTTP/1.1 200 "));
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_backup_is_asked_for_with_a_token_and_a_place() {
+    let running = Running::start(Fake::default(), bounds()).await;
+    let token = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
+    for (headers, body, status, content) in [
+        ("", "{}", "401", "a token is needed"),
+        (&token, r#"{"to":"/backup/of/today"}"#, "200", r#""to":"/backup/of/today""#),
+        (&token, r#"{"to":"today"}"#, "400", "today is not an absolute path"),
+        (&token, r#"{"to":"/backup","incremental":true}"#, "409", "a backup is being made already"),
+        (&token, r#"{"to":"/backup","full":true}"#, "422", "unknown field `full`"),
+        (&token, "/backup", "400", "JSON"),
+        (&token, &format!(r#"{{"to":"/{}"}}"#, "x".repeat(20_000)), "413", ""),
+    ] {
+        let headers = format!("{headers}Content-Length: {}\r\n", body.len());
+        let answer = running.ask_with("POST /store/backup", &headers, body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{body:.40}: {answer}");
+        assert!(answer.contains(content), "{body:.40}: {answer}");
+    }
     running.end().await;
 }
 

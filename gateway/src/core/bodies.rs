@@ -1,9 +1,12 @@
-//! Reading of stored bodies outside of the core, under a global budget of bytes in flight.
+//! Bodies outside of the core: reading of stored ones under a global budget of bytes in flight, and files of long ones.
 
 use std::sync::Arc;
 
-use store::{BodyRef, Record, StoreError};
+use bytes::Bytes;
+use store::{BODY_FILE_BYTES, BodyFile, BodyFiles, BodyRef, Record, Room, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::handle::CoreHandle;
 
 /// The budget counts in units of this many bytes.
 const UNIT_BYTES: usize = 1024;
@@ -60,9 +63,55 @@ pub(crate) async fn read(body: BodyRef) -> Result<Record, StoreError> {
     })
 }
 
+/// Writes a long body into a file, before the command that puts it (STORE.md 5). None where it is short; or where
+/// there is no room, since the core refuses it then.
+pub(crate) async fn write_long(core: &CoreHandle, body: &Bytes) -> Result<Option<BodyFile>, StoreError> {
+    if body.len() <= BODY_FILE_BYTES || core.room() == Room::Short {
+        return Ok(None);
+    }
+    let (files, body): (BodyFiles, Bytes) = (core.body_files().clone(), body.clone());
+    let written = tokio::task::spawn_blocking(move || files.write(&body)).await;
+    written
+        .unwrap_or_else(|panicked| {
+            Err(StoreError::Io { action: "write", path: "a body".to_owned(), error: panicked.to_string() })
+        })
+        .map(Some)
+}
+
+/// Whether `body` ends with what the file holds, which is the end of `original`: then a record of it can name the file
+/// again.
+pub(crate) fn has_same_end(body: &[u8], original: &[u8], file: &BodyFile) -> bool {
+    let Ok(length) = usize::try_from(file.length()) else { return false };
+    let (Some(at), Some(original_at)) = (body.len().checked_sub(length), original.len().checked_sub(length))
+    else {
+        return false;
+    };
+    let (body, original) = (&body[at..], &original[original_at..]);
+    // Where no exit has changed anything it is the same memory: then there is nothing to compare.
+    std::ptr::eq(body, original) || body == original
+}
+
 #[cfg(test)]
 mod tests {
+    use store::Store;
+    use store::mem::MemStore;
+
     use super::*;
+
+    #[test]
+    fn a_body_with_the_same_end_can_name_the_same_file() {
+        let (store, _) = MemStore::new(None);
+        let file = store.body_files().write(b"payload").unwrap();
+        let stored = Bytes::from_static(b"header payload");
+        let check =
+            |body: &Bytes, expected| assert_eq!(has_same_end(body, &stored, &file), expected, "{body:?}");
+        check(&stored, true);
+        check(&stored.slice(7..), true);
+        check(&Bytes::from_static(b"other header payload"), true);
+        check(&stored.slice(8..), false);
+        check(&stored.slice(..13), false);
+        check(&Bytes::from_static(b"header Payload"), false);
+    }
 
     #[tokio::test]
     async fn who_wants_more_than_there_is_gets_all_of_it_and_no_more() {

@@ -8,7 +8,7 @@ use mqe::frame::{ErrorCode, Frame, MessageHead};
 use mqe::{DeviceMessage, DeviceName, RequestId, Sequence, Uid};
 use mqe_exits::ExitMessage;
 use qmgr::{CallId, ConnId, Got, Holder, Verb};
-use store::{BodyRef, Id, Position, Record};
+use store::{BodyFile, BodyRef, Id, Position, Record, SnapshotTicket};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::report::{DeviceReport, StatusReport, StoreReport};
@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Status { answer: oneshot::Sender<StatusReport> },
     /// The store's figures.
     Store { answer: oneshot::Sender<StoreReport> },
+    /// A copy of the store as it is: its files can be had from the ticket, outside of the core.
+    Snapshot { answer: oneshot::Sender<SnapshotTicket> },
     /// All devices.
     Devices { answer: oneshot::Sender<Vec<DeviceReport>> },
     /// One device.
@@ -132,6 +134,8 @@ pub(crate) struct DevicePutBody {
     /// Blank: the embedded queue manager.
     pub(crate) q_mgr: QMgrName,
     pub(crate) message: DeviceMessage,
+    /// The file of a long payload.
+    pub(crate) file: Option<BodyFile>,
 }
 
 /// A message that a device refused for good.
@@ -159,6 +163,8 @@ pub(crate) struct HandOver {
     pub(crate) id: Id,
     /// The message as it lay on the transmission queue, for a dead letter.
     pub(crate) original: ExitMessage,
+    /// The file that holds the end of it, if one does.
+    pub(crate) file: Option<BodyFile>,
     pub(crate) delivery: Delivery,
 }
 
@@ -166,7 +172,12 @@ pub(crate) struct HandOver {
 #[derive(Debug)]
 pub(crate) enum Delivery {
     /// To a device; if that cannot take it, to the dead-letter queue.
-    Device { device: DeviceName, message: Box<DeviceMessage> },
+    Device {
+        device: DeviceName,
+        message: Box<DeviceMessage>,
+        /// The file of a long payload.
+        file: Option<BodyFile>,
+    },
     /// To the dead-letter queue.
     DeadLetter(Reason),
 }
@@ -182,6 +193,8 @@ pub(crate) struct DeadLetter {
     /// The message's own descriptor.
     pub(crate) md: Mqmd,
     pub(crate) body: Bytes,
+    /// The file that holds the end of it, if one does.
+    pub(crate) file: Option<BodyFile>,
 }
 
 /// What became of a batch.
@@ -193,6 +206,8 @@ pub(crate) struct HandedOver {
     pub(crate) stuck: Vec<(Id, Option<DeviceName>)>,
     /// Why the first of them.
     pub(crate) why: Option<Reason>,
+    /// When this is on disk, it has happened.
+    pub(crate) needs: Position,
 }
 
 /// What became of a command of a script, and the position at which it is durable.

@@ -113,8 +113,8 @@ impl Durable {
     }
 
     /// Whether the position is on disk already.
-    pub(crate) fn is_durable(&self, position: Option<Position>) -> bool {
-        position.is_none_or(|position| self.state.borrow().is_durable(position))
+    pub(crate) fn is_durable(&self, position: Position) -> bool {
+        self.state.borrow().is_durable(position)
     }
 
     /// Why the journal failed, if it did.
@@ -144,8 +144,8 @@ mod tests {
         assert_eq!(waiting.await.unwrap(), Err(NotDurable));
         for durable in [&mut old, &mut new] {
             assert_eq!(durable.wait(Some(at(3, 5))).await, Ok(()));
-            assert!(!durable.is_durable(Some(at(3, 6))));
-            assert!(durable.is_durable(Some(at(2, 99))), "what was recovered is on disk");
+            assert!(!durable.is_durable(at(3, 6)));
+            assert!(durable.is_durable(at(2, 99)), "what was recovered is on disk");
         }
         assert_eq!(old.wait(Some(at(4, 1))).await, Err(NotDurable), "it knows nothing of the next start");
         assert_eq!(new.wait(Some(at(4, 9))).await, Ok(()));

@@ -8,7 +8,7 @@ use mqe::DeviceName;
 use mqe::area::Accepted;
 use mqe_exits::ExitMessage;
 use qmgr::{Holder, PutContext, Putter, Rights, UnitPut};
-use store::{Commit, Id};
+use store::{BodyFile, Commit, Id};
 
 use super::command::{DeadLetter, Delivery, HandOver, HandedOver};
 use super::turn::{Core, Turn};
@@ -30,10 +30,10 @@ impl Core {
         mut held: HashSet<DeviceName>,
         turn: &mut Turn,
     ) -> HandedOver {
-        let mut handed_over = HandedOver::default();
+        let mut handed_over = HandedOver { needs: turn.batch.position(), ..HandedOver::default() };
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        for HandOver { id, original, delivery } in deliveries {
+        for HandOver { id, original, file, delivery } in deliveries {
             // The second look: without the lock the message may have gone, and would be there twice.
             if !self.queue_manager.is_locked(holder, id) {
                 continue;
@@ -46,7 +46,7 @@ impl Core {
                 handed_over.stuck.push((id, device));
                 continue;
             }
-            match self.deliver(id, &original, delivery, &commit, turn) {
+            match self.deliver(id, (&original, file), delivery, &commit, turn) {
                 Ok(Went::ToDevice) => handed_over.moved += 1,
                 Ok(Went::ToDeadLetters) => handed_over.dead_lettered += 1,
                 Err(reason) => {
@@ -65,14 +65,14 @@ impl Core {
     fn deliver(
         &mut self,
         id: Id,
-        original: &ExitMessage,
+        (original, original_file): (&ExitMessage, Option<BodyFile>),
         delivery: Delivery,
         commit: &Commit,
         turn: &mut Turn,
     ) -> Result<Went, Reason> {
         let Some(unit) = commit.unit else { return Err(Reason::UOW_NOT_AVAILABLE) };
         let reason = match delivery {
-            Delivery::Device { device, message } => {
+            Delivery::Device { device, message, file } => {
                 match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
                     Ok(Accepted::Stored(_) | Accepted::Expired) => return Ok(Went::ToDevice),
                     // Room comes by itself: a dead letter would be one for ever.
@@ -85,7 +85,7 @@ impl Core {
             }
             Delivery::DeadLetter(reason) => reason,
         };
-        self.put_dead_letter(source::dead_letter(original, reason), commit, turn)?;
+        self.put_dead_letter(source::dead_letter(original, original_file, reason), commit, turn)?;
         Ok(Went::ToDeadLetters)
     }
 
@@ -119,7 +119,7 @@ impl Core {
         let Some(queue) = self.queue_manager.dead_letter_queue() else {
             return Err(Reason::UNKNOWN_OBJECT_NAME);
         };
-        let DeadLetter { reason, queue: dest_q_name, q_mgr: dest_q_mgr_name, mut md, body } = dead;
+        let DeadLetter { reason, queue: dest_q_name, q_mgr: dest_q_mgr_name, mut md, body, file } = dead;
         let (put_date, put_time) = qmgr::put_date_time(turn.now.wall_ms);
         let header = Mqdlh {
             reason,
@@ -145,7 +145,9 @@ impl Core {
             rights: Rights::Admin,
             context: PutContext::SetAll,
         };
-        self.queue_manager.put_in_unit(turn.qmgr_now(), &putter, put, commit, &mut turn.batch).map(|_| ())
+        let now = turn.qmgr_now();
+        let put = self.queue_manager.put_in_unit_with_file(now, &putter, put, file, commit, &mut turn.batch);
+        put.map(|_| ())
     }
 }
 

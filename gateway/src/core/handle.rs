@@ -72,6 +72,11 @@ impl CoreHandle {
         self.generation.ended.cancelled().await;
     }
 
+    /// Whether it has.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.generation.ended.is_cancelled()
+    }
+
     /// Whether the store is being recovered.
     pub(crate) fn is_recovering(&self) -> bool {
         self.generations.borrow().ended.is_cancelled()
@@ -119,10 +124,15 @@ impl CoreHandle {
 
     /// Returns when the position is on disk.
     pub(crate) async fn durable(&self, position: Option<Position>) -> Result<(), NotDurable> {
-        if self.generation.durable.is_durable(position) {
+        if position.is_none_or(|position| self.is_durable(position)) {
             return Ok(());
         }
         self.generation.durable.clone().wait(position).await
+    }
+
+    /// Whether the position is on disk.
+    pub(crate) fn is_durable(&self, position: Position) -> bool {
+        self.generation.durable.is_durable(position)
     }
 
     /// The files of long bodies.

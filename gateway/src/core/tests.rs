@@ -181,7 +181,7 @@ impl Harness {
             }
             drop(xqh);
             let delivery = source::delivery(passed, QMgrName::new("QM1").unwrap(), locked.expiry_ms);
-            HandOver { id: locked.body.id(), original, delivery }
+            HandOver { id: locked.body.id(), original, file: None, delivery }
         };
         locked.iter().map(deliver).collect()
     }

@@ -378,6 +378,11 @@ impl Core {
                 self.begin_walk(Walk::status(answer));
             }
             Command::Store { answer } => reply(answer, self.store_report()),
+            Command::Snapshot { answer } => {
+                // The checkpoint for it is taken where the store is looked after: now, not in a second.
+                self.maintained = self.maintained.checked_sub(MAINTAIN_EVERY).unwrap_or(self.maintained);
+                reply(answer, self.store.snapshot());
+            }
             Command::Devices { answer } => {
                 self.begin_walk(Walk::devices(answer));
             }

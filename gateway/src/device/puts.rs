@@ -66,9 +66,24 @@ pub(super) async fn deliver(
             },
             Err(reason) => Err(reason),
         };
+        let body = match body {
+            Ok(body) => with_file(core, body).await,
+            Err(reason) => Err(reason),
+        };
         puts.push(DevicePut { request, sequence, device, body });
     }
     core.send(Lane::Intake, Command::DevicePuts { conn, puts }).await
+}
+
+/// The put with its payload in a file, where that is long. What cannot be written now is put again by the device.
+async fn with_file(core: &CoreHandle, body: DevicePutBody) -> Result<DevicePutBody, Reason> {
+    match crate::core::write_long(core, &body.message.payload).await {
+        Ok(file) => Ok(DevicePutBody { file, ..body }),
+        Err(error) => {
+            tracing::warn!(%error, "a long put cannot be taken now");
+            Err(Reason::STORAGE_MEDIUM_FULL)
+        }
+    }
 }
 
 struct Waiting {
@@ -116,7 +131,7 @@ fn unwrap(message: DeviceMessage, passed: ExitMessage) -> Result<DevicePutBody, 
         ..xqh.msg_desc
     };
     let message = DeviceMessage { queue: xqh.remote_q_name, descriptor, payload, ..message };
-    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, message })
+    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, message, file: None })
 }
 
 /// Replies come home without a definition for each device (mqe.md 6.5): the reply-to queue of the device becomes

@@ -251,6 +251,16 @@ impl Connection<'_> {
             Verb::Commit | Verb::Back | Verb::Disconnect => self.in_unit = false,
             _ => {}
         }
+        let verb = match convert::data(&verb) {
+            Some(data) => match core::write_long(self.core, data).await {
+                Ok(file) => verb.with_file(file),
+                Err(error) => {
+                    tracing::warn!(%error, "a long message cannot be taken now");
+                    return self.reply(call, mq_channel::Reply::failed(Reason::STORAGE_MEDIUM_FULL));
+                }
+            },
+            None => verb,
+        };
         let id = CallId(self.next_call);
         self.next_call += 1;
         self.pending.insert(id, Pending { call, conversation, kept });

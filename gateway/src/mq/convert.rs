@@ -78,6 +78,15 @@ pub(super) fn verb(
     })
 }
 
+/// The data of a put.
+pub(super) fn data(verb: &Verb) -> Option<&Bytes> {
+    match verb {
+        Verb::Put(put) => Some(&put.body),
+        Verb::Put1(put) => Some(&put.body),
+        _ => None,
+    }
+}
+
 /// The machine's reply for a reply of the queue manager that needs nothing from the store.
 pub(super) fn reply(reply: qmgr::Reply, kept: &Kept, connection_id: [u8; 24]) -> channel::Reply {
     match reply {

@@ -1,6 +1,7 @@
-//! The store's figures as they are reported.
+//! The store's figures as they are reported, and its backups.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use store::{Histogram, Room, Stat};
@@ -100,6 +101,57 @@ pub struct HistogramReport {
     pub p99: u64,
     /// The counts: number `n` has those below 2^n that the ones before have not.
     pub buckets: Vec<u64>,
+}
+
+/// What `POST /store/backup` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackupRequest {
+    /// Where to: an absolute path of a directory that is not there or empty, or holds an earlier backup.
+    pub to: PathBuf,
+    /// Whether to bring an earlier backup up to date.
+    #[serde(default)]
+    pub incremental: bool,
+}
+
+/// What a backup has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupReport {
+    /// Where it is.
+    pub to: String,
+    /// The point of time, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// The start of the store.
+    pub start: u32,
+    /// How far the journal was.
+    pub position: String,
+    /// Files that were copied.
+    pub files_copied: u64,
+    /// Their bytes.
+    pub bytes_copied: u64,
+    /// Files of the earlier backup that still hold.
+    pub files_kept: u64,
+    /// Their bytes.
+    pub bytes_kept: u64,
+    /// Files of the earlier backup that nothing needs any more.
+    pub removed: u64,
+}
+
+impl From<store::tools::BackupReport> for BackupReport {
+    fn from(report: store::tools::BackupReport) -> Self {
+        let store::tools::BackupReport { to, time_ms, start, position, removed, .. } = report;
+        Self {
+            to,
+            time_ms,
+            start,
+            position,
+            files_copied: report.files_copied,
+            bytes_copied: report.bytes_copied,
+            files_kept: report.files_kept,
+            bytes_kept: report.bytes_kept,
+            removed,
+        }
+    }
 }
 
 /// As [`Stat::bytes_by_kind`] has them.

@@ -16,7 +16,9 @@ use mqe::DeviceName;
 use store::Room;
 
 use super::*;
+use crate::admin::AdminBackend;
 use crate::core::faulty::{Disk, Faulty};
+use crate::report::StatusReport;
 
 /// Until something that must happen has happened; far more than it takes.
 const LONG: Duration = Duration::from_secs(60);

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use mq_wire::{Coding, Mqmd, Mqmde, Mqxqh, QMgrName, Reader, Reason};
 use mqe::{DeviceMessage, DeviceName};
 use mqe_exits::ExitMessage;
+use store::BodyFile;
 
 use crate::clock;
 use crate::core::{DeadLetter, Delivery};
@@ -18,15 +19,19 @@ pub(crate) fn delivery(message: ExitMessage, q_mgr: QMgrName, expiry_ms: u64) ->
         DeviceMessage::from_mq(xqh.remote_q_name, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
     // The embedded descriptor has the expiry of the time of the put; what counts is when the store says it is over.
     message.expiry_ms = Some(expiry_ms).filter(|at| *at > 0);
-    Delivery::Device { device, message: Box::new(message) }
+    Delivery::Device { device, message: Box::new(message), file: None }
 }
 
 /// The dead letter of a message as it lay on the transmission queue (mq-objects.md 1.8). One without a readable
 /// header goes as it is.
-pub(crate) fn dead_letter(original: &ExitMessage, reason: Reason) -> DeadLetter {
+///
+/// `file` holds the end of the message as it lay there.
+pub(crate) fn dead_letter(original: &ExitMessage, file: Option<BodyFile>, reason: Reason) -> DeadLetter {
     match split(original.clone()) {
         Some((xqh, body)) => DeadLetter {
             reason,
+            // One that begins in the header was put with it: what is left of it is in no file.
+            file: file.filter(|file| file.length() <= body.len() as u64),
             queue: xqh.remote_q_name,
             q_mgr: xqh.remote_q_mgr_name,
             md: xqh.msg_desc,
@@ -35,7 +40,7 @@ pub(crate) fn dead_letter(original: &ExitMessage, reason: Reason) -> DeadLetter 
         None => {
             let queue = mq_wire::QName(mq_wire::Chars::cut(original.origin().source()));
             let (md, body) = original.clone().into_parts();
-            DeadLetter { reason, queue, q_mgr: QMgrName::BLANK, md, body }
+            DeadLetter { reason, queue, q_mgr: QMgrName::BLANK, md, body, file }
         }
     }
 }

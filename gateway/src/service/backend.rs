@@ -1,0 +1,102 @@
+//! What the admin listener asks: most is for the core, the rest is counted around it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use mqe_exits::Chain;
+use store::tools::Snapshot;
+use tokio::sync::Mutex;
+
+use crate::admin::{AdminBackend, BackupError};
+use crate::clock;
+use crate::core::{Command, ConnectionCount, CoreHandle};
+use crate::report::{BackupReport, BackupRequest, DeviceReport, Listeners, StatusReport, StoreReport};
+use crate::source::{self, SourceState};
+
+/// Who answers.
+pub(super) struct Backend {
+    pub(super) core: CoreHandle,
+    /// From `ready` until the stop begins.
+    pub(super) serving: Arc<AtomicBool>,
+    pub(super) listeners: Listeners,
+    pub(super) mq: Arc<ConnectionCount>,
+    pub(super) devices: Arc<ConnectionCount>,
+    pub(super) source: Arc<SourceState>,
+    pub(super) chain: Arc<Chain>,
+    pub(super) directory: PathBuf,
+    /// Held while a backup is being made.
+    pub(super) backup: Arc<Mutex<()>>,
+    pub(super) gateway: String,
+    pub(super) started: std::time::Instant,
+}
+
+#[async_trait]
+impl AdminBackend for Backend {
+    fn ready(&self) -> bool {
+        self.serving.load(Ordering::Acquire) && !self.core.is_recovering()
+    }
+
+    async fn status(&self) -> StatusReport {
+        let core = self.core.inquire(|answer| Command::Status { answer }).await.unwrap_or_default();
+        let mut report = StatusReport {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            uptime_s: clock::now().instant.duration_since(self.started).as_secs(),
+            listeners: self.listeners.clone(),
+            mq_connections: self.mq.now(),
+            mq_connections_total: self.mq.total(),
+            device_connections: self.devices.now(),
+            device_connections_total: self.devices.total(),
+            sources: vec![self.source.report()],
+            exits: source::exit_reports(&self.chain),
+            ..core
+        };
+        report.gateway.clone_from(&self.gateway);
+        report.store.directory = self.directory.display().to_string();
+        for source in &report.sources {
+            if let Some(reason) = &source.reason {
+                report.problems.push(format!("listener on {}: {}: {reason}", source.queue, source.state));
+            }
+        }
+        report
+    }
+
+    async fn store(&self) -> StoreReport {
+        let report = self.core.inquire(|answer| Command::Store { answer }).await.unwrap_or_default();
+        StoreReport { directory: self.directory.display().to_string(), ..report }
+    }
+
+    async fn backup(&self, request: BackupRequest) -> Result<BackupReport, BackupError> {
+        let BackupRequest { to, incremental } = request;
+        if !to.is_absolute() {
+            return Err(BackupError::Relative { to });
+        }
+        let busy = Arc::clone(&self.backup).try_lock_owned().map_err(|_| BackupError::Busy)?;
+        let ticket = self.core.inquire(|answer| Command::Snapshot { answer }).await;
+        let ticket = ticket.map_err(|_| BackupError::Stopped)?;
+        let (directory, time_ms) = (self.directory.clone(), clock::now().wall_ms);
+        // Whoever asked may go meanwhile: the copy is finished all the same.
+        let copied = tokio::task::spawn_blocking(move || {
+            let copied = Snapshot::of(ticket, &directory, time_ms)?.copy_to(&to, incremental);
+            match &copied {
+                Ok(report) => {
+                    tracing::info!(to = report.to, bytes = report.bytes_copied, "a backup was made")
+                }
+                Err(error) => tracing::warn!(to = %to.display(), %error, "no backup was made"),
+            }
+            drop(busy);
+            Ok(copied?)
+        });
+        copied.await.unwrap_or(Err(BackupError::Stopped)).map(BackupReport::from)
+    }
+
+    async fn devices(&self) -> Vec<DeviceReport> {
+        self.core.inquire(|answer| Command::Devices { answer }).await.unwrap_or_default()
+    }
+
+    async fn device(&self, name: &str) -> Option<DeviceReport> {
+        let device = mqe::DeviceName::new(name).ok()?;
+        self.core.inquire(|answer| Command::DeviceReport { device, answer }).await.ok().flatten()
+    }
+}
