@@ -8,6 +8,7 @@
 //! *In the turn*: a method that takes a [`Commit`] changes memory at once, so the caller adds that commit to the
 //! batch before it asks the area for anything else.
 
+mod clear;
 mod counters;
 mod device;
 mod devices;
@@ -37,6 +38,7 @@ use store::{Id, Place, Position, Room, UnitId};
 use crate::frame::{ErrorCode, Frame, Limits, MessageHead};
 use crate::{ConnId, DeviceName, RequestId, StoreIdentity, Uid};
 
+pub use clear::Cleared;
 pub use counters::{Counter, Counters};
 pub use intake::{Accepted, Undelivered};
 pub use onboard::OnboardError;
@@ -191,6 +193,8 @@ pub struct Area {
     sweep: expire::Sweep,
     /// Devices whose mark may be removed.
     resting: BTreeSet<u32>,
+    /// Devices with a purge that has not come to its end.
+    clearing: BTreeSet<u32>,
 }
 
 impl Area {

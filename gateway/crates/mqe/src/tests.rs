@@ -1,5 +1,6 @@
 //! The rules of ONCE.md as tests of two machines, an area, and a variable called `time`.
 
+mod clear;
 mod disk;
 mod frames;
 mod from_device;

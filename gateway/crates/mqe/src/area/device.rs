@@ -6,6 +6,7 @@ use std::time::Instant;
 use mq_wire::Reason;
 use store::{Batch, Commit, Id, OwnerId, Position};
 
+use super::clear::Clearing;
 use super::counters::{Counter, Counters, Counts};
 use super::due::{Due, NEVER};
 use super::keys;
@@ -92,6 +93,7 @@ pub(super) struct Live {
     pub(super) tombs: BTreeSet<Id>,
     pub(super) link: Option<Link>,
     pub(super) timer: Option<Instant>,
+    pub(super) clearing: Option<Box<Clearing>>,
 }
 
 /// A message that was handed out and not decided.
@@ -199,9 +201,33 @@ impl Device {
         self.queue.len() + self.in_doubt() + self.unreal as usize
     }
 
+    /// Messages that a purge has not come to yet; nobody sees them.
+    pub(super) fn clearing(&self) -> usize {
+        let clearing = self.live.as_deref().and_then(|live| live.clearing.as_deref());
+        clearing.map_or(0, Clearing::len)
+    }
+
+    /// Looks for a message that waits, or that a purge has not come to yet.
+    pub(super) fn find(&self, id: Id) -> Option<Entry> {
+        let clearing =
+            || self.live.as_deref()?.clearing.as_deref()?.rest().iter().find_map(|rest| rest.find(id));
+        self.queue.find(id).or_else(clearing)
+    }
+
+    /// Takes it out: it ends by the device's word.
+    pub(super) fn take(&mut self, id: Id, due: &mut Due) -> Option<Entry> {
+        if let Some(entry) = self.queue.remove(id) {
+            due.left(self);
+            return Some(entry);
+        }
+        let entry = self.live.as_deref_mut()?.clearing.as_deref_mut()?.remove(id)?;
+        self.bytes += u64::from(entry.length());
+        Some(entry)
+    }
+
     /// What became of its messages.
     pub(super) fn counters(&self) -> Counters {
-        self.counts.get().with_live((self.queue.len() + self.in_doubt()) as u64)
+        self.counts.get().with_live((self.queue.len() + self.in_doubt() + self.clearing()) as u64)
     }
 
     pub(super) fn count(&mut self, counter: Counter, count: u64) {
@@ -229,6 +255,7 @@ impl Device {
                 && live.tombs.is_empty()
                 && live.link.is_none()
                 && live.mark.orders.is_empty()
+                && live.clearing.is_none()
         });
         if settled {
             self.live = None;

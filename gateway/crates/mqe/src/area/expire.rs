@@ -76,6 +76,7 @@ impl Area {
             self.set_timer_after(number, Some(now.instant));
         }
         self.sweep(now, batch);
+        self.clear_some(batch);
         self.tidy_marks(batch);
     }
 

@@ -7,6 +7,7 @@
 //! | `dC` number | counters; there from the first one on that is not 0. The first is not used: what was taken in follows from the others |
 //! | `dP` number incarnation | put mark |
 //! | `dT` number id | tombstone: when |
+//! | `dX` number | purge: up to which id, then the ids that stay |
 //! | `dI` | identities of the store, each with its first start |
 //! | `dN` | the number of the next device |
 
@@ -23,6 +24,7 @@ pub(super) const MARK: &[u8] = b"dM";
 pub(super) const COUNTERS: &[u8] = b"dC";
 pub(super) const PUTS: &[u8] = b"dP";
 pub(super) const TOMBSTONE: &[u8] = b"dT";
+pub(super) const CLEARING: &[u8] = b"dX";
 pub(super) const IDENTITIES: &[u8] = b"dI";
 pub(super) const NEXT_NUMBER: &[u8] = b"dN";
 
@@ -38,6 +40,10 @@ pub(super) fn mark(number: u32) -> Vec<u8> {
 
 pub(super) fn counters(number: u32) -> Vec<u8> {
     [COUNTERS, &number.to_be_bytes()].concat()
+}
+
+pub(super) fn clearing(number: u32) -> Vec<u8> {
+    [CLEARING, &number.to_be_bytes()].concat()
 }
 
 pub(super) fn puts(number: u32, incarnation: Incarnation) -> Vec<u8> {

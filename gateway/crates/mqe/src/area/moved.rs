@@ -14,6 +14,12 @@ impl Area {
         if device.queue.set_place(moved.priority, moved.id, moved.to) {
             return true;
         }
+        let clearing = device.live.as_deref_mut().and_then(|live| live.clearing.as_deref_mut());
+        if clearing.is_some_and(|clearing| {
+            clearing.rest_mut().iter_mut().any(|rest| rest.set_place(moved.priority, moved.id, moved.to))
+        }) {
+            return true;
+        }
         if let Some(doubt) = device.live.as_mut().and_then(|live| live.doubt.get_mut(&moved.id)) {
             doubt.entry.place = moved.to;
             return true;

@@ -71,14 +71,16 @@ impl Area {
         let Some(found) = self.devices.get(number) else {
             return Err(OnboardError::Unknown { device: *device });
         };
-        if found.messages() > 0 {
-            return Err(OnboardError::HasMessages { device: *device, messages: found.messages() });
+        let messages = found.messages() + found.clearing();
+        if messages > 0 {
+            return Err(OnboardError::HasMessages { device: *device, messages });
         }
         let mut commit = Commit::default();
         commit.remove(keys::device(device));
         commit.remove(keys::mark(number));
         commit.remove(keys::counters(number));
-        for (incarnation, _) in found.puts.iter() {
+        commit.remove(keys::clearing(number));
+        for (incarnation, _) in &found.puts {
             commit.remove(keys::puts(number, *incarnation));
         }
         for id in found.live.iter().flat_map(|live| &live.tombs) {

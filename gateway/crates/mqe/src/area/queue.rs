@@ -82,6 +82,10 @@ impl Lane {
 
 /// What a device with waiting messages has: nearly always one lane, and nothing that expires.
 #[derive(Debug)]
+#[expect(
+    clippy::box_collection,
+    reason = "what few devices have takes a pointer of all the others, not a list's head"
+)]
 struct Waiting {
     /// The lane of the highest priority; never empty.
     first: Lane,

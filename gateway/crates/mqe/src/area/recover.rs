@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
 
+use super::clear::Clearing;
 use super::counters::{Counter, Counts};
 use super::device::{Flags, InDoubt, number_of};
 use super::devices::Devices;
@@ -80,6 +81,7 @@ impl Area {
             latest: now.instant,
             sweep: Sweep::new(now, sweep_every),
             resting: BTreeSet::new(),
+            clearing: BTreeSet::new(),
         };
         let ours = || recovered.keyed.iter().filter(|(key, _)| key.first() == Some(&keys::AREA));
         for (key, value) in ours().filter(|(key, _)| key.starts_with(keys::DEVICE)) {
@@ -131,8 +133,16 @@ impl Area {
                 continue;
             }
             let mut entry = entry_of(message);
-            device.bytes += u64::from(entry.length());
             self.bytes += u64::from(entry.length());
+            let clearing = device.live.as_deref_mut().and_then(|live| live.clearing.as_deref_mut());
+            if let Some(clearing) = clearing.filter(|clearing| clearing.covers(message.id)) {
+                // Whatever the mark says: it waited when the purge began.
+                clearing.insert(entry);
+                continue;
+            }
+            let live = device.live.as_deref_mut();
+            let live = live.filter(|live| live.mark.covers(message.priority, message.id));
+            device.bytes += u64::from(entry.length());
             if let Some(live) = live {
                 // How often is not known, but that it was: the next time it is sent again.
                 entry.delivered();
@@ -194,6 +204,11 @@ impl Area {
                 let mut puts = std::mem::take(&mut device.puts).into_vec();
                 puts.push((Incarnation(incarnation), mark));
                 device.puts = puts.into_boxed_slice();
+            }
+            Some(keys::CLEARING) => {
+                let clearing = Clearing::from_bytes(value).map_err(unreadable)?;
+                device.live().clearing = Some(Box::new(clearing));
+                self.clearing.insert(number);
             }
             Some(keys::TOMBSTONE) => {
                 device.live().tombs.insert(Id::from_u64(more));

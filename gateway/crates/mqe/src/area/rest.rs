@@ -6,6 +6,7 @@
 
 use store::{Batch, Commit};
 
+use super::device::Device;
 use super::{Area, keys};
 
 /// Most marks that one step removes.
@@ -14,12 +15,12 @@ const STEP_MAX: usize = 1_000;
 impl Area {
     /// Whether there is something to do that waits for no time.
     pub(super) fn has_chores(&self) -> bool {
-        !self.resting.is_empty()
+        !self.resting.is_empty() || !self.clearing.is_empty()
     }
 
     /// Lets a device come to rest, if there is nothing that keeps it from it.
     pub(super) fn rest(&mut self, number: u32) {
-        if self.devices.get_mut(number).is_some_and(|device| device.rest()) {
+        if self.devices.get_mut(number).is_some_and(Device::rest) {
             self.resting.insert(number);
         }
     }

@@ -148,14 +148,13 @@ impl Area {
         let entry = if let Some(doubt) = device.live().doubt.remove(&uid.id) {
             doubt.entry
         } else {
-            let Some(Entry { priority, .. }) = device.queue.find(uid.id) else { return false };
+            let Some(Entry { priority, .. }) = device.find(uid.id) else { return false };
             if !device.live().mark.covers(priority, uid.id) {
                 // Never handed out to this store: another store's word on a message of the same number.
                 device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some(entry) = device.queue.remove(uid.id) else { return false };
-            self.due.left(device);
+            let Some(entry) = device.take(uid.id, &mut self.due) else { return false };
             entry
         };
         self.bytes -= u64::from(entry.length());
@@ -177,13 +176,12 @@ impl Area {
         }
         let Some(device) = self.devices.get_mut(number) else { return false };
         if !device.live().doubt.contains_key(&uid.id) {
-            let Some(Entry { priority, .. }) = device.queue.find(uid.id) else { return false };
+            let Some(Entry { priority, .. }) = device.find(uid.id) else { return false };
             if !device.live().mark.covers(priority, uid.id) {
                 device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some(entry) = device.queue.remove(uid.id) else { return false };
-            self.due.left(device);
+            let Some(entry) = device.take(uid.id, &mut self.due) else { return false };
             device.live().doubt.insert(uid.id, InDoubt { entry, sent: None, rejected: None });
         }
         let name = device.name;

@@ -20,6 +20,8 @@ pub struct DeviceView {
     pub in_doubt: usize,
     /// Messages of units that are not real yet.
     pub arriving: usize,
+    /// Messages that a purge has not come to yet; they are not among those that wait.
+    pub clearing: usize,
     /// Forced ends that the device has not answered.
     pub tombstones: usize,
     /// Bytes of all its messages.
@@ -130,6 +132,7 @@ impl Area {
             waiting: device.queue.len(),
             in_doubt: device.in_doubt(),
             arriving: device.unreal as usize,
+            clearing: device.clearing(),
             tombstones: device.live.as_ref().map_or(0, |live| live.tombs.len()),
             bytes: device.bytes,
             first: device.queue.first().map(|entry| self.uid(entry.id)),

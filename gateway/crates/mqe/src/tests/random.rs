@@ -137,8 +137,11 @@ impl Run {
             96 if faults.device_crashes => self.pair.crash_device(0),
             97 => drop(self.pair.connect(0)),
             98 if faults.moves => {
-                let (part, of) = (self.dice.roll(2), 2);
-                self.pair.compact(|at| at as u64 % of == part);
+                let part = self.dice.roll(2);
+                self.pair.compact(|at| at as u64 % 2 == part);
+                if faults.refusals && self.dice.roll(8) == 0 {
+                    self.pair.turn(|area, _, batch, _| area.clear(&name(0), batch)).ok();
+                }
             }
             _ => {
                 if self.pair.devices[0].conn.is_none() {
@@ -168,7 +171,7 @@ impl Run {
         assert_eq!((view.waiting, view.in_doubt, view.arriving, view.bytes), (0, 0, 0, 0), "seed {seed}");
 
         let count = |counter| view.counters.get(counter);
-        let ended_otherwise = count(Counter::Expired) + count(Counter::Rejected);
+        let ended_otherwise = count(Counter::Expired) + count(Counter::Rejected) + count(Counter::Purged);
         assert_eq!(count(Counter::Accepted), count(Counter::Delivered) + ended_otherwise, "seed {seed}");
         assert_eq!(count(Counter::Rejected), pair.dead_letters() as u64, "seed {seed}");
         assert_eq!(count(Counter::Strange), 0, "seed {seed}");
