@@ -177,7 +177,9 @@ impl Journal {
             path: files.show(""),
             error: error.to_string(),
         })?;
-        let begin = recover::Begin { segment_bytes, nonce, version, cut };
+        let trusts_cache = cut.is_some() && is_planted(Bug::CutAtValid);
+        let cut = cut.filter(|_| !trusts_cache);
+        let begin = recover::Begin { segment_bytes, nonce, version, cut, trusts_cache };
         let recover::Opened { writer, segments, ledger, recovered, key_places, index_valid } =
             recover::recover(&files, lock.as_ref(), space, &begin, &copy)?;
         let (start, written) = (writer.start, writer.written);
@@ -457,7 +459,7 @@ impl Store for Journal {
         };
         // The files of the index must be let go before they are opened again.
         self.worker = None;
-        let cut = self.shared.synced().filter(|_| !is_planted(Bug::CutAtValid));
+        let cut = self.shared.synced();
         let (files, lock) = (Arc::clone(&self.files), Arc::clone(&self.lock));
         let (mut next, recovered) = Self::begin_start(files, lock, self.options.clone(), threads, cut)?;
         next.recoveries = self.recoveries + 1;

@@ -133,8 +133,8 @@ impl View {
             }
             let Some((number, from)) = found else { break };
             let begin = Spot { segment: number, offset: 0 };
-            if from < p {
-                let what = format!("its start group goes on from {from}, before the checkpoint's {p}");
+            if from < p || from.segment >= number {
+                let what = format!("its start group goes on from {from}, and the checkpoint's place is {p}");
                 return Err(self.damaged(begin, what));
             }
             pieces.push(Piece { begin, limit });
@@ -179,6 +179,10 @@ impl View {
                 });
                 if cut.is_some_and(|cut| end >= cut) {
                     break;
+                }
+                if fresh && found.is_none() {
+                    let what = "its start group does not go on from the group before".to_owned();
+                    return Err(self.damaged(end, what));
                 }
                 if let Some(found) = found {
                     groups.push(found);

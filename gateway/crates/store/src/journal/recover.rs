@@ -108,6 +108,8 @@ pub(crate) struct Begin {
     /// In a process that has served: where the last sync that returned has come. Nothing behind that is real, whatever
     /// the page cache shows (STORE.md 3.4).
     pub(crate) cut: Option<Spot>,
+    /// A planted bug: everything that verifies is taken to be on disk.
+    pub(crate) trusts_cache: bool,
 }
 
 /// Reads what is there, and begins a new start behind it.
@@ -128,6 +130,10 @@ pub(crate) fn recover(
     let mut replay = Replay::new(BodyFiles::new(Arc::clone(files), start));
     // Places in the index mean something only if its position is a point of this journal.
     let Chain { groups, claim } = view.chain(&checkpoint, begin.cut)?;
+    let claim = match groups.last() {
+        Some(last) if begin.trusts_cache => last.header.end(),
+        _ => claim,
+    };
     let at_p = Identity { start: checkpoint.start, spot: p, checksum: checkpoint.previous };
     let index_valid = index.identity().is_some_and(|identity| {
         let kept = groups.iter().filter(|g| g.header.spot < claim);
