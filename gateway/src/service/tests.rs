@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use device_sim::device::{self as sim, Device, DeviceOptions, NewPut};
 use device_sim::fleet::{self, Direction, FleetOptions};
-use mq_client::{ConnectOptions, Connection};
+use mq_client::{ClientError, ConnectOptions, Connection};
 use mq_wire::{
     Chars, GetOptions, Mqgmo, Mqmd, Mqod, Mqpmo, ObjectName, OpenOptions as Mqoo, Persistence, PutOptions,
     QMgrName, QName,
@@ -93,18 +93,26 @@ fn put_for(queue: &str, q_mgr: &str, options: PutOptions) -> (Mqod, Mqmd, Mqpmo)
     (od, md, Mqpmo { options, ..Mqpmo::default() })
 }
 
-/// Everything on a queue, which stays there: so nothing is written that could fail.
+/// Everything on a queue, which stays there; from the beginning where the connection is dropped.
 async fn browse_all(running: &Running, queue: &str) -> Vec<String> {
-    let mut connection = Connection::connect(&running.mq()).await.unwrap();
+    loop {
+        if let Ok(found) = try_browse(running, queue).await {
+            return found;
+        }
+    }
+}
+
+async fn try_browse(running: &Running, queue: &str) -> Result<Vec<String>, ClientError> {
+    let mut connection = Connection::connect(&running.mq()).await?;
     let od = Mqod { object_name: ObjectName(Chars::cut(queue)), ..Mqod::default() };
-    let opened = connection.open(od, Mqoo::BROWSE).await.unwrap();
+    let opened = connection.open(od, Mqoo::BROWSE).await?;
     let gmo = Mqgmo { options: GetOptions::BROWSE_NEXT, ..Mqgmo::default() };
     let mut found = Vec::new();
-    while let Some(got) = connection.get(opened.handle, Mqmd::default(), gmo.clone(), 10_000).await.unwrap() {
+    while let Some(got) = connection.get(opened.handle, Mqmd::default(), gmo.clone(), 10_000).await? {
         found.push(String::from_utf8(got.data.to_vec()).unwrap());
     }
-    connection.disconnect().await.unwrap();
-    found
+    connection.disconnect().await?;
+    Ok(found)
 }
 
 /// Two messages go to a device that answers each: through put, hand-over, hand-out, confirm, and the device's puts.
