@@ -9,6 +9,8 @@ use mq_wire::{
     MsgId, MsgType, Persistence, QMgrName, QName, ReportOptions,
 };
 
+use store::BodyFile;
+
 use crate::fields::{Fields, Value};
 use crate::wire::{DecodeError, DecodeErrorKind};
 
@@ -30,6 +32,9 @@ pub struct DeviceMessage {
     pub properties: Fields,
     /// The data, as it was put.
     pub payload: Bytes,
+    /// The file of the store that holds the end of just this payload, if one was written: whoever changes the payload
+    /// takes it away. It never leaves the gateway.
+    pub file: Option<BodyFile>,
 }
 
 /// Tenths of a second to milliseconds (mqe.md 4.5).
@@ -45,6 +50,7 @@ impl DeviceMessage {
             descriptor: plain(),
             properties: Fields::new(),
             payload,
+            file: None,
         }
     }
 
@@ -71,7 +77,13 @@ impl DeviceMessage {
             persistence,
             ..descriptor.clone()
         };
-        Self { queue, origin_qmgr, expiry_ms, descriptor, properties: Fields::new(), payload }
+        let properties = Fields::new();
+        Self { queue, origin_qmgr, expiry_ms, descriptor, properties, payload, file: None }
+    }
+
+    /// The same; the end of its payload lies in this file already, as many bytes as the file has.
+    pub fn with_file(self, file: Option<BodyFile>) -> Self {
+        Self { file, ..self }
     }
 
     /// The descriptor for MQ, with the expiry that is left (rounded up, mqe.md 4.5). None if nothing is left: an
@@ -209,7 +221,7 @@ impl DeviceMessage {
             original_length: int(ORIGINAL_LENGTH, base.original_length)?,
             ..base
         };
-        Ok(Self { queue, origin_qmgr, expiry_ms, descriptor, properties, payload })
+        Ok(Self { queue, origin_qmgr, expiry_ms, descriptor, properties, payload, file: None })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod clear;
 mod disk;
+mod files;
 mod frames;
 mod from_device;
 mod general;

@@ -170,7 +170,7 @@ impl Area {
             tags: [hash(&message.descriptor.msg_id.0), hash(&message.descriptor.correl_id.0)],
             envelope,
             body: message.payload.clone(),
-            file: None,
+            file: message.file.clone().filter(|file| file.length() <= message.payload.len() as u64),
         });
         let entry = Entry::new(stored.id, stored.place, priority, bytes as u32, expiry_ms, persistent);
         if let Some(found) = self.devices.get_mut(number) {

@@ -50,6 +50,7 @@ fn full() -> DeviceMessage {
         expiry_ms: Some(1_700_000_000_000),
         descriptor,
         properties,
+        file: None,
         payload: Bytes::from_static(b"data"),
     }
 }
