@@ -109,7 +109,7 @@ async fn try_browse(running: &Running, queue: &str) -> Result<Vec<String>, Clien
     let gmo = Mqgmo { options: GetOptions::BROWSE_NEXT, ..Mqgmo::default() };
     let mut found = Vec::new();
     while let Some(got) = connection.get(opened.handle, Mqmd::default(), gmo.clone(), 10_000).await? {
-        found.push(String::from_utf8(got.data.to_vec()).unwrap());
+        found.push(String::from_utf8_lossy(&got.data).into_owned());
     }
     connection.disconnect().await?;
     Ok(found)
@@ -182,6 +182,54 @@ async fn a_message_for_a_device_and_its_answer_exist_once_wherever_the_journal_f
     }
     // How many batches there are depends on what goes together: the last ones may not be reached.
     assert!(recovered >= (total - begun) * 2 / 3, "{recovered} of {}", total - begun);
+}
+
+/// A device refuses a message for good; it is read, and goes to the dead-letter queue.
+async fn refused(running: &Running) -> (Vec<String>, Vec<String>) {
+    let mut tried = 0;
+    let acknowledged = put(running, "ORDERS%DEV1", "GATE1", &mut tried).await;
+    let options = DeviceOptions {
+        pause_first: Duration::from_millis(5),
+        intake: sim::Intake::Ask,
+        ..DeviceOptions::new(running.service.listeners.devices.clone(), "DEV1".parse().unwrap())
+    };
+    let mut device = Device::open(options).await.unwrap();
+    let mut refused = Vec::new();
+    while !refused.contains(&acknowledged) {
+        let received = device.next(LONG).await.unwrap().expect("what was acknowledged comes");
+        let text = String::from_utf8(received.message.payload.to_vec()).unwrap();
+        match device.reject(received.uid, mq_wire::Reason::FORMAT_ERROR).await {
+            Ok(()) => refused.push(text),
+            // The connection broke before that was said: it comes again.
+            Err(sim::DeviceError::TooLate) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(device.settle(LONG).await.unwrap());
+    device.close(LONG).await.unwrap();
+    let letters = browse_all(running, "DEV.DEAD.LETTER.QUEUE").await;
+    (refused, letters)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_message_is_one_dead_letter_wherever_the_journal_fails() {
+    let running = Running::start().await;
+    let begun = running.disk.batches();
+    refused(&running).await;
+    let total = running.disk.batches();
+    running.end().await;
+    for fail_at in begun + 1..=total {
+        let running = Running::start().await;
+        running.disk.fail_at([fail_at]);
+        let (refused, letters) = refused(&running).await;
+        // A put that was not acknowledged may be there too.
+        for text in &refused {
+            let found = letters.iter().filter(|letter| letter.ends_with(text.as_str())).count();
+            assert_eq!(found, 1, "{text}, failure at {fail_at}: {letters:?}");
+        }
+        assert!(letters.len() <= refused.len(), "failure at {fail_at}: {letters:?}");
+        running.end().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
