@@ -27,6 +27,8 @@ pub(crate) struct Ledger {
     keys: Keys,
     units: HashMap<UnitId, Unit>,
     messages: u64,
+    /// Random bits of the start that writes now.
+    nonce: u64,
     /// Messages that were moved while somebody kept their old place: where they lie now.
     moved: HashMap<Id, Place>,
     bodies: Bodies,
@@ -49,7 +51,13 @@ pub(crate) struct RealChange {
 
 impl Ledger {
     fn segment(&mut self, number: u32) -> &mut Segment {
-        self.segments.entry(number).or_default()
+        let nonce = self.nonce;
+        self.segments.entry(number).or_insert_with(|| Segment::new(nonce))
+    }
+
+    /// The start that writes the segments from now on.
+    pub(crate) fn begin_start(&mut self, nonce: u64) {
+        self.nonce = nonce;
     }
 
     /// A record that is no message was written; it lives.
@@ -331,9 +339,10 @@ impl Ledger {
         self.segment(segment).end = end;
     }
 
-    /// The segment has this many records, all dead but those that will be added again from a checkpoint's list.
-    pub(crate) fn restore(&mut self, entry: &SegmentEntry) {
+    /// The segment was written by a start with these random bits; it has this many records, all dead but those that will be added again from a checkpoint's list.
+    pub(crate) fn restore(&mut self, entry: &SegmentEntry, nonce: u64) {
         let segment = self.segment(entry.number);
+        segment.nonce = nonce;
         segment.end = entry.end;
         segment.restore(entry.records);
     }
@@ -494,7 +503,7 @@ mod tests {
         assert_eq!(entries.iter().map(|e| e.number).collect::<Vec<_>>(), [1, 3]);
         assert!(entries[0].is_dead(9) && !entries[0].is_dead(8));
         let mut again = Ledger::default();
-        again.restore(&entries[0]);
+        again.restore(&entries[0], 0);
         for record in 0..9 {
             again.restore_message(None, at(1, record), 100, None);
         }

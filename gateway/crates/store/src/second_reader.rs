@@ -124,6 +124,11 @@ fn take_listed<'a>(
         return Err(damaged(&path, 0, "the checkpoint lists this segment, and it is missing"));
     };
     let mut live = Vec::new();
+    if let Some((listed, found)) = listed.bits.zip(segments.first_bits(listed.number))
+        && listed != found
+    {
+        return Err(damaged(&path, 0, "the segment is of another store".to_owned()));
+    }
     let found = if let Some(footer) = segments.footer(listed.number) {
         let lines: Vec<_> = footer.lines.iter().filter(|line| line.offset < listed.end).collect();
         for (number, line) in lines.iter().enumerate().filter(|(number, _)| !listed.is_dead(*number)) {

@@ -4,7 +4,9 @@ use super::{Append, BLOCK, Cursor};
 use crate::layout::Spot;
 use crate::{Id, UnitId};
 
-const MAGIC: &[u8; 8] = b"MQECKPT1";
+const MAGIC: &[u8; 8] = b"MQECKPT2";
+/// Of a checkpoint of format 1, which does not say whose the segments are.
+const MAGIC_1: &[u8; 8] = b"MQECKPT1";
 const PREFIX: usize = 16;
 
 /// What the journal was at one point.
@@ -32,6 +34,8 @@ pub(crate) struct SegmentEntry {
     /// What lies behind this does not belong to the lists.
     pub(crate) end: u32,
     pub(crate) records: u32,
+    /// Random bits of the start that wrote the segment; none where the checkpoint is of format 1.
+    pub(crate) nonce: Option<u64>,
     /// A bit for each record; set is dead.
     pub(crate) dead: Vec<u8>,
 }
@@ -58,6 +62,7 @@ impl Checkpoint {
             payload.put_u32(segment.number);
             payload.put_u32(segment.end);
             payload.put_u32(segment.records);
+            payload.put_u64(segment.nonce.unwrap_or_default());
             payload.extend_from_slice(&segment.dead);
         }
         for units in [&self.open, &self.prepared] {
@@ -93,7 +98,9 @@ impl Checkpoint {
 
     fn decode_copy(bytes: &[u8]) -> Option<Self> {
         let mut cursor = Cursor::new(bytes);
-        if cursor.bytes(8)? != MAGIC {
+        let magic = cursor.bytes(8)?;
+        let has_nonces = magic == MAGIC;
+        if !has_nonces && magic != MAGIC_1 {
             return None;
         }
         let length = cursor.u32()? as usize;
@@ -114,8 +121,9 @@ impl Checkpoint {
         };
         for _ in 0..cursor.u32()? {
             let (number, end, records) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+            let nonce = if has_nonces { Some(cursor.u64()?) } else { None };
             let dead = cursor.bytes((records as usize).div_ceil(8))?.to_vec();
-            checkpoint.segments.push(SegmentEntry { number, end, records, dead });
+            checkpoint.segments.push(SegmentEntry { number, end, records, nonce, dead });
         }
         for units in [&mut checkpoint.open, &mut checkpoint.prepared] {
             for _ in 0..cursor.u32()? {
@@ -139,7 +147,13 @@ mod tests {
             previous: 5,
             next_id: 6,
             next_unit: 7,
-            segments: vec![SegmentEntry { number: 7, end: 4096, records: 9, dead: vec![0b101, 1] }],
+            segments: vec![SegmentEntry {
+                number: 7,
+                end: 4096,
+                records: 9,
+                nonce: Some(5),
+                dead: vec![0b101, 1],
+            }],
             open: vec![UnitId(Id::new(4, 1))],
             prepared: vec![UnitId(Id::new(3, 1))],
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::reader::SegmentFile;
 use crate::StoreError;
 use crate::format::BLOCK;
-use crate::format::checkpoint::Checkpoint;
+use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::group::{GroupHeader, GroupKind, HEADER};
 use crate::layout::Spot;
 use crate::planted::{Bug, is_planted};
@@ -69,6 +69,23 @@ impl View {
     /// What is at this place of a segment.
     pub(crate) fn segment(&self, number: u32) -> Option<&Arc<SegmentFile>> {
         self.segments.get(&number).map(|s| &s.0)
+    }
+
+    /// The random bits of the start that wrote a listed segment, which must be those that the list says: a file of
+    /// another store may have the same number, and groups that verify.
+    pub(crate) fn nonce_of(&self, entry: &SegmentEntry) -> Result<u64, StoreError> {
+        let at = Spot { segment: entry.number, offset: 0 };
+        let found = self.raw_header(at)?.map(|(header, _)| header.nonce);
+        match (found, entry.nonce) {
+            // Nothing was written into it yet, or that header is damaged: then the footer or the scan decides.
+            (None, _) => Ok(entry.nonce.unwrap_or_default()),
+            (Some(found), None) => Ok(found),
+            (Some(found), Some(listed)) if found == listed => Ok(found),
+            (Some(_), Some(_)) => {
+                let what = "the segment is not the one that the checkpoint lists: it is of another store";
+                Err(self.damaged(at, what.to_owned()))
+            }
+        }
     }
 
     fn raw_header(&self, at: Spot) -> Result<Option<(GroupHeader, u32)>, StoreError> {

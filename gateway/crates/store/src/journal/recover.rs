@@ -161,6 +161,7 @@ pub(crate) fn recover(
         let spot = found.header.spot;
         let offset = spot.offset + group::HEADER as u32;
         let first = Place { segment: spot.segment, offset, record: found.header.first_record };
+        replay.ledger.begin_start(found.header.nonce);
         apply_all(&view, &payload, first, &mut replay)?;
         replay.ledger.set_end(spot.segment, found.header.end().offset);
     }
@@ -184,6 +185,7 @@ pub(crate) fn recover(
         from,
         &records,
     )?;
+    replay.ledger.begin_start(begin.nonce);
     let copied = Place { segment: number, offset: group::HEADER as u32, record: 0 };
     apply_all(&view, &records.concat(), copied, &mut replay)?;
     replay.ledger.set_end(number, writer.written.offset);
@@ -270,8 +272,8 @@ fn load(
     index: Option<&IndexCopy>,
     replay: &mut Replay,
 ) -> Result<(), StoreError> {
-    replay.restore(entry);
     let Some(segment) = view.segment(entry.number) else { return Ok(()) };
+    replay.restore(entry, view.nonce_of(entry)?);
     let mut live = |place: Place, head: &Head| {
         if place.offset >= entry.end {
             return Ok(());

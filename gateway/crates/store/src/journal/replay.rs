@@ -87,8 +87,8 @@ impl Replay {
     }
 
     /// A segment of a checkpoint's list.
-    pub(crate) fn restore(&mut self, entry: &SegmentEntry) {
-        self.ledger.restore(entry);
+    pub(crate) fn restore(&mut self, entry: &SegmentEntry, nonce: u64) {
+        self.ledger.restore(entry, nonce);
     }
 
     /// A live message of a checkpoint's list.

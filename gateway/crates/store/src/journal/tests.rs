@@ -1,5 +1,6 @@
 //! Each rule of STORE.md 2 to 5 that is built, as a test with its name. Crashes at random are in `crash`.
 
+mod bad;
 mod directory;
 mod index;
 mod rules;

@@ -6,6 +6,8 @@ use crate::format::checkpoint::SegmentEntry;
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
     pub(crate) end: u32,
+    /// Random bits of the start that wrote it.
+    pub(super) nonce: u64,
     records: u32,
     dead: Vec<u8>,
     live: u32,
@@ -17,6 +19,11 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
+    /// A segment of the start with these random bits.
+    pub(super) fn new(nonce: u64) -> Self {
+        Self { nonce, ..Self::default() }
+    }
+
     /// A record that is no message; it lives.
     pub(super) fn add(&mut self, record: u32) {
         self.grow(record + 1);
@@ -96,7 +103,7 @@ impl Segment {
 
     pub(super) fn entry(&self, number: u32) -> SegmentEntry {
         let dead = self.dead[..(self.records as usize).div_ceil(8)].to_vec();
-        SegmentEntry { number, end: self.end, records: self.records, dead }
+        SegmentEntry { number, end: self.end, records: self.records, nonce: Some(self.nonce), dead }
     }
 
     pub(crate) fn stat(&self, number: u32) -> SegmentStat {

@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use super::raw::{Cursor, crc32};
 use super::segments::Spot;
 
+const MAGIC: &[u8] = b"MQECKPT2";
+/// Of version 1: without random bits in the list.
+const MAGIC_1: &[u8] = b"MQECKPT1";
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Checkpoint {
     pub(super) start: u32,
@@ -24,6 +28,8 @@ pub(super) struct Listed {
     pub(super) number: u32,
     pub(super) end: u32,
     pub(super) records: u32,
+    /// Of the start that wrote it.
+    pub(super) bits: Option<u64>,
     dead: Vec<u8>,
 }
 
@@ -40,29 +46,31 @@ impl Listed {
 /// nothing more is made, since one copy that verifies is enough.
 pub(super) fn read(file: &[u8]) -> Result<Checkpoint, &'static str> {
     let (first, second) = file.split_at(file.len() / 2);
-    let rest = match (copy(first), copy(second)) {
+    let (has_bits, rest) = match (copy(first), copy(second)) {
         (Some(first), Some(second)) if first != second => return Err("its two copies differ"),
         (None, None) => return Err("no copy in it verifies"),
         (Some(rest), _) | (None, Some(rest)) => rest,
     };
     let mut cursor = Cursor::over(rest);
-    let checkpoint = content(&mut cursor).ok_or("a list in it is longer than the rest")?;
+    let checkpoint = content(&mut cursor, has_bits).ok_or("a list in it is longer than the rest")?;
     if !cursor.rest.is_empty() {
         return Err("something follows behind its lists");
     }
     check(checkpoint)
 }
 
-fn copy(half: &[u8]) -> Option<&[u8]> {
+fn copy(half: &[u8]) -> Option<(bool, &[u8])> {
     let mut cursor = Cursor::over(half);
-    if cursor.take(8)? != b"MQECKPT1" {
+    let magic = cursor.take(8)?;
+    if magic != MAGIC && magic != MAGIC_1 {
         return None;
     }
     let (length, checksum) = (cursor.u32()?, cursor.u32()?);
-    cursor.take_u32(length).filter(|rest| crc32(rest) == checksum)
+    let rest = cursor.take_u32(length).filter(|rest| crc32(rest) == checksum)?;
+    Some((magic == MAGIC, rest))
 }
 
-fn content(cursor: &mut Cursor<'_>) -> Option<Checkpoint> {
+fn content(cursor: &mut Cursor<'_>, has_bits: bool) -> Option<Checkpoint> {
     let (start, bits) = (cursor.u32()?, cursor.u64()?);
     let position = Spot { segment: cursor.u32()?, offset: cursor.u32()? };
     let before = cursor.u32()?;
@@ -71,8 +79,9 @@ fn content(cursor: &mut Cursor<'_>) -> Option<Checkpoint> {
     let mut segments = Vec::new();
     for _ in 0..cursor.u32()? {
         let (number, end, records) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let bits = if has_bits { Some(cursor.u64()?) } else { None };
         let dead = cursor.take_u32(records.div_ceil(8))?.to_vec();
-        segments.push(Listed { number, end, records, dead });
+        segments.push(Listed { number, end, records, bits, dead });
     }
     let [open, prepared] = [units(cursor)?, units(cursor)?];
     segments.sort_by_key(|listed| listed.number);

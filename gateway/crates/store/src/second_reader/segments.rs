@@ -107,6 +107,11 @@ impl Segments {
         self.files.get(&number).map(Vec::as_slice)
     }
 
+    /// The random bits in the header at the beginning of a segment.
+    pub(super) fn first_bits(&self, number: u32) -> Option<u64> {
+        Header::read(self.file(number)?, Spot { segment: number, offset: 0 }).map(|header| header.bits)
+    }
+
     fn counts(&self, spot: Spot) -> Option<Header> {
         let header = Header::read(self.file(spot.segment)?, spot)?;
         self.starts.contains(&(header.start, header.bits)).then_some(header)
