@@ -4,7 +4,7 @@
 //!
 //! - compaction: segments of which every second message is dead are moved, as fast as the store does that by itself;
 //! - checkpoints: 1,000,000 messages live, and a checkpoint is taken as soon as the one before is done;
-//! - a copy: the same store, and another thread copies all its files again and again, as a backup does;
+//! - a backup: the same store, and another thread copies consistent points of it, one after the other;
 //! - a purge: 1,000,000 messages die, a thousand in each turn.
 //!
 //! The times of a run are those of its slice; "touched" are the puts in whose turn something was added beside. It
@@ -19,12 +19,14 @@ mod rig;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rig::{Args, Core};
-use store::Id;
+use store::tools::Snapshot;
+use store::{Id, SnapshotTicket};
 
 const BODY_BYTES: usize = 1024;
 const OWNERS: usize = 10_000;
@@ -37,18 +39,18 @@ const STEP_MESSAGES: usize = 1000;
 enum Load {
     Compaction,
     Checkpoints,
-    Copy,
+    Backup,
     Purge,
 }
 
 impl Load {
-    const ALL: [Self; 4] = [Self::Compaction, Self::Checkpoints, Self::Copy, Self::Purge];
+    const ALL: [Self; 4] = [Self::Compaction, Self::Checkpoints, Self::Backup, Self::Purge];
 
     fn name(self) -> &'static str {
         match self {
             Self::Compaction => "compaction",
             Self::Checkpoints => "checkpoints",
-            Self::Copy => "copy",
+            Self::Backup => "backup",
             Self::Purge => "purge",
         }
     }
@@ -99,7 +101,7 @@ fn measure(args: &Args, load: Load, batch_messages: usize) {
     let many = args.pick(1_000_000, 100_000);
     let directory = args.path(load.name());
     let (mut core, _) = Core::open(&directory);
-    if matches!(load, Load::Checkpoints | Load::Copy) {
+    if matches!(load, Load::Checkpoints | Load::Backup) {
         core.load(many, OWNERS, &rig::body(MANY_BODY_BYTES));
     }
     let (mut quiet, mut busy) = (Waits::default(), Waits::default());
@@ -109,7 +111,7 @@ fn measure(args: &Args, load: Load, batch_messages: usize) {
         batch_messages,
         slice: Duration::from_millis(args.pick(1000, 300)),
         directory: directory.clone(),
-        copy: args.path("copy"),
+        target: args.path("target"),
         purged: Vec::new(),
     };
     let mut did = Vec::new();
@@ -132,7 +134,7 @@ fn measure(args: &Args, load: Load, batch_messages: usize) {
     let unit = match load {
         Load::Compaction => "MiB moved",
         Load::Checkpoints => "checkpoints",
-        Load::Copy => "MiB copied",
+        Load::Backup => "MiB copied",
         Load::Purge => "thousands purged",
     };
     println!(
@@ -155,7 +157,7 @@ struct Bench {
     batch_messages: usize,
     slice: Duration,
     directory: PathBuf,
-    copy: PathBuf,
+    target: PathBuf,
     /// What is left to be purged.
     purged: Vec<Id>,
 }
@@ -170,7 +172,7 @@ impl Bench {
                 self.core.kill_all(&half);
             }
             Load::Purge => self.purged = self.core.load(many, OWNERS, &rig::body(MANY_BODY_BYTES)),
-            Load::Checkpoints | Load::Copy => {}
+            Load::Checkpoints | Load::Backup => {}
         }
     }
 
@@ -191,14 +193,23 @@ impl Bench {
     /// Puts with something beside, and how much of that was done.
     fn busy(&mut self, load: Load) -> (Vec<(f64, bool)>, f64) {
         let (mut moved, mut checkpoints) = (self.core.stat().moved_bytes, self.core.stat().checkpoints);
-        let copier = (load == Load::Copy).then(|| Copier::start(&self.directory, &self.copy));
+        let copier = (load == Load::Backup).then(|| Copier::start(&self.directory, &self.target));
         let (moved_before, checkpoints_before) = (moved, checkpoints);
         let (begun, mut puts, mut purged) = (Instant::now(), Vec::new(), 0);
         if load == Load::Checkpoints {
             drop(self.core.store.snapshot());
         }
-        // A purge is measured to its end.
-        while if load == Load::Purge { !self.purged.is_empty() } else { begun.elapsed() < self.slice } {
+        loop {
+            let in_time = begun.elapsed() < self.slice;
+            // Purge and backup are measured to their ends.
+            let goes_on = match (load, &copier) {
+                (Load::Purge, _) => !self.purged.is_empty(),
+                (_, Some(copier)) => in_time || copier.is_busy(),
+                _ => in_time,
+            };
+            if !goes_on {
+                break;
+            }
             let put = Instant::now();
             if load == Load::Checkpoints {
                 self.core.maintain();
@@ -207,6 +218,9 @@ impl Bench {
                 Load::Purge => self.purged.split_off(self.purged.len().saturating_sub(STEP_MESSAGES)),
                 _ => Vec::new(),
             };
+            if let Some(copier) = copier.as_ref().filter(|_| in_time) {
+                copier.give(&mut self.core);
+            }
             let last = self.core.turn(|filling| {
                 (0..self.batch_messages).for_each(|owner| _ = filling.message(owner as u64, &self.body));
                 if !step.is_empty() {
@@ -231,46 +245,54 @@ impl Bench {
         let did = match load {
             Load::Compaction => (moved - moved_before) as f64 / (1 << 20) as f64,
             Load::Checkpoints => (checkpoints - checkpoints_before) as f64,
-            Load::Copy => copier.map(Copier::stop).unwrap_or_default() as f64 / (1 << 20) as f64,
+            Load::Backup => copier.map(Copier::stop).unwrap_or_default() as f64 / (1 << 20) as f64,
             Load::Purge => purged as f64 / 1e3,
         };
         (puts, did)
     }
 }
 
-/// Copies the files of a directory again and again, each synced.
+/// Copies points of a running store, one after the other.
 struct Copier {
-    stop: Arc<AtomicBool>,
+    tickets: Sender<SnapshotTicket>,
+    busy: Arc<AtomicBool>,
     thread: JoinHandle<u64>,
 }
 
 impl Copier {
-    fn start(from: &Path, to: &Path) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (from, to, stopped) = (from.join("journal"), to.to_owned(), Arc::clone(&stop));
-        std::fs::create_dir_all(&to).unwrap();
+    fn start(directory: &Path, target: &Path) -> Self {
+        let (tickets, queue) = channel::<SnapshotTicket>();
+        let busy = Arc::new(AtomicBool::new(false));
+        let (directory, target, done) = (directory.to_owned(), target.to_owned(), Arc::clone(&busy));
         let thread = std::thread::spawn(move || {
             let mut bytes = 0;
-            while !stopped.load(Ordering::Relaxed) {
-                for entry in std::fs::read_dir(&from).unwrap().flatten() {
-                    if stopped.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let target = to.join(entry.file_name());
-                    // A file that has just been removed is not copied.
-                    let Ok(copied) = std::fs::copy(entry.path(), &target) else { continue };
-                    std::fs::File::open(&target).unwrap().sync_all().unwrap();
-                    bytes += copied;
-                }
+            for (number, ticket) in queue.iter().enumerate() {
+                let point = Snapshot::of(ticket, &directory, 0).unwrap();
+                bytes += point.copy_to(&target.join(number.to_string()), false).unwrap().bytes_copied;
+                done.store(false, Ordering::Release);
             }
-            std::fs::remove_dir_all(&to).unwrap();
+            // Removing would disturb too, and is no part of a backup.
+            std::fs::remove_dir_all(&target).unwrap();
             bytes
         });
-        Self { stop, thread }
+        Self { tickets, busy, thread }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire)
+    }
+
+    /// One more point, if it is done with the one before.
+    fn give(&self, core: &mut Core) {
+        if !self.is_busy() {
+            self.busy.store(true, Ordering::Release);
+            self.tickets.send(core.store.snapshot()).unwrap();
+            core.maintain();
+        }
     }
 
     fn stop(self) -> u64 {
-        self.stop.store(true, Ordering::Relaxed);
+        drop(self.tickets);
         self.thread.join().unwrap()
     }
 }
