@@ -2,20 +2,25 @@
 //!
 //! The journal is the truth. The index is written by a thread of its own, lazily, and only behind what is durable;
 //! with each write goes the position that it reflects, in the same sled batch. Whatever is wrong with it (missing,
-//! older, newer, damaged), it is written anew and no answer changes: at a start a value is taken from it only if its
-//! position is a point of this very journal and the journal says that the record at that place lives.
+//! older, newer, damaged, swollen, an error while it is written), it is written anew and no answer changes: at a start a
+//! value is taken from it only if its position is a point of this very journal and the journal says that the record at
+//! that place lives. While the service runs the new one is filled from the journal, in this thread; until then it
+//! answers nothing.
 //!
 //! No other file names sled.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use crate::format::record::{self, Parsed};
+use crate::journal::Segments;
 use crate::layout::Spot;
 use crate::ledger::RealChange;
 use crate::{KeyedChange, Place, StoreError};
@@ -28,6 +33,11 @@ const KEY_PREFIX: u8 = b'k';
 const CACHE_BYTES: u64 = 16 << 20;
 /// Changes are gathered this long before they are written.
 const GATHER: Duration = Duration::from_millis(500);
+/// Values that are read for one write of a new index.
+const REBUILD_CHUNK: usize = 1000;
+/// An index that takes more than this, and so many times its content, is written anew.
+const SWOLLEN_BYTES_MIN: u64 = if cfg!(test) { 2 << 20 } else { 64 << 20 };
+const SWOLLEN_FACTOR: u64 = 8;
 /// sled gives space back only in its flusher, so it stays on.
 const SLED_FLUSH_MS: u64 = 1000;
 
@@ -48,6 +58,8 @@ pub struct KeyedIndex {
 
 #[derive(Debug)]
 struct Inner {
+    directory: PathBuf,
+    rebuilds: AtomicU64,
     trees: RwLock<Option<Trees>>,
     pending: Mutex<Pending>,
     wake: Condvar,
@@ -67,6 +79,18 @@ struct Pending {
     applied: Spot,
     hurry: bool,
     stop: bool,
+    /// The tree cannot be written: nothing goes into it until it was made anew.
+    broken: bool,
+    /// From what it is made anew.
+    rebuild: Option<Rebuild>,
+    rebuilding: bool,
+}
+
+/// Where every value lies, and where to read it.
+#[derive(Debug)]
+struct Rebuild {
+    places: Vec<Place>,
+    segments: Arc<Segments>,
 }
 
 impl KeyedIndex {
@@ -114,13 +138,16 @@ impl IndexCopy {
         copy.unwrap_or_default()
     }
 
-    fn try_open(path: &PathBuf) -> Option<Self> {
+    fn try_open(path: &Path) -> Option<Self> {
         // sled panics on some kinds of damage.
         let opened = std::panic::catch_unwind(AssertUnwindSafe(|| -> sled::Result<Self> {
             let config = sled::Config::new();
             let db =
                 config.path(path).cache_capacity(CACHE_BYTES).flush_every_ms(Some(SLED_FLUSH_MS)).open()?;
             let keyed = db.open_tree(TREE)?;
+            if is_swollen(&db, &keyed) {
+                return Err(sled::Error::Unsupported("it has swollen".to_owned()));
+            }
             let identity = keyed.get(POSITION_KEY)?.and_then(|bytes| decode_identity(&bytes));
             let mut by_place = HashMap::new();
             for entry in keyed.scan_prefix([KEY_PREFIX]) {
@@ -157,6 +184,7 @@ pub(crate) struct IndexWriter {
 impl IndexWriter {
     /// Brings the copy to what the journal says, and starts the thread.
     pub(crate) fn start(
+        directory: &Path,
         copy: IndexCopy,
         valid: bool,
         keyed: &[(Vec<u8>, Bytes)],
@@ -179,7 +207,13 @@ impl IndexWriter {
             }
         }
         pending.changes.extend(known.into_keys().map(|key| (key, None)));
-        let inner = Inner { trees: RwLock::new(trees), pending: Mutex::new(pending), wake: Condvar::new() };
+        let inner = Inner {
+            directory: directory.join(DIRECTORY),
+            rebuilds: AtomicU64::new(0),
+            trees: RwLock::new(trees),
+            pending: Mutex::new(pending),
+            wake: Condvar::new(),
+        };
         let inner = Arc::new(inner);
         let for_thread = Arc::clone(&inner);
         let thread = std::thread::Builder::new()
@@ -200,7 +234,9 @@ impl IndexWriter {
     /// What became durable with the group that ends at this point.
     pub(crate) fn feed(&self, changes: impl IntoIterator<Item = RealChange>, identity: Identity) {
         let mut pending = self.index.inner.lock();
-        if pending.stop {
+        if pending.stop || (pending.broken && pending.rebuild.is_none() && !pending.rebuilding) {
+            // What it is made anew from has this too.
+            pending.identity = Some(identity);
             return;
         }
         for change in changes {
@@ -210,15 +246,51 @@ impl IndexWriter {
         self.index.inner.wake.notify_one();
     }
 
+    /// What the core asks and gives; see [`IndexUpkeep`].
+    pub(crate) fn upkeep(&self) -> IndexUpkeep {
+        IndexUpkeep { inner: Arc::clone(&self.index.inner) }
+    }
+
     /// Whether the tree has come to this point. If not, it makes haste.
     pub(crate) fn has_passed(&self, spot: Spot) -> bool {
         let mut pending = self.index.inner.lock();
-        let passed = pending.applied >= spot || pending.stop;
+        let passed = pending.applied >= spot || pending.stop || pending.broken;
         if !passed && !pending.hurry {
             pending.hurry = true;
             self.index.inner.wake.notify_one();
         }
         passed
+    }
+}
+
+/// The core's hold on the index: sees that it must be made anew, and gives what that needs.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexUpkeep {
+    inner: Arc<Inner>,
+}
+
+impl IndexUpkeep {
+    /// Whether it waits to be made anew.
+    pub(crate) fn wants_rebuild(&self) -> bool {
+        let pending = self.inner.lock();
+        pending.broken && pending.rebuild.is_none() && !pending.rebuilding && !pending.stop
+    }
+
+    /// Makes it anew from the values at these places, all of which are on disk.
+    pub(crate) fn rebuild(&self, places: Vec<Place>, segments: Arc<Segments>) {
+        self.inner.lock().rebuild = Some(Rebuild { places, segments });
+        self.inner.wake.notify_one();
+    }
+
+    /// Times at which it was made anew while the service ran.
+    pub(crate) fn rebuilds(&self) -> u64 {
+        self.inner.rebuilds.load(Ordering::Relaxed)
+    }
+
+    /// As after an error of sled's.
+    #[cfg(test)]
+    pub(crate) fn give_up(&self) {
+        self.inner.give_up();
     }
 }
 
@@ -248,7 +320,7 @@ impl Inner {
         let mut stop = false;
         while !stop {
             let mut pending = self.lock();
-            while pending.identity.is_none() && !pending.stop {
+            while pending.identity.is_none() && pending.rebuild.is_none() && !pending.stop {
                 pending = self.wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
             }
             let gathered = Instant::now() + GATHER;
@@ -261,21 +333,95 @@ impl Inner {
             }
             stop = pending.stop;
             pending.hurry = false;
+            if let Some(rebuild) = pending.rebuild.take() {
+                pending.rebuilding = true;
+                drop(pending);
+                self.make_anew(&rebuild);
+                continue;
+            }
+            if pending.broken {
+                pending.identity = None;
+                continue;
+            }
             let changes = std::mem::take(&mut pending.changes);
             let identity = pending.identity.take();
             drop(pending);
             if let (Some(identity), Some(trees)) = (identity, self.trees()) {
-                if let Err(error) = write(&trees, changes, identity) {
-                    // It stays as old as it is, which the next start sees.
-                    tracing::warn!(%error, "the index cannot be written; it is left until the next start");
-                    break;
+                match write(&trees, changes, identity) {
+                    Ok(()) => self.lock().applied = identity.spot,
+                    Err(error) => {
+                        tracing::warn!(%error, "the index cannot be written; it is made anew");
+                        self.give_up();
+                    }
                 }
-                self.lock().applied = identity.spot;
             }
         }
         self.lock().stop = true;
         *self.trees.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+impl Inner {
+    /// The tree is of no use any more; the core is asked for what a new one is made from.
+    fn give_up(&self) {
+        *self.trees.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut pending = self.lock();
+        pending.broken = true;
+        pending.changes.clear();
+    }
+
+    /// A new tree with every value that the journal holds. One that changes meanwhile comes again with its change.
+    fn make_anew(&self, rebuild: &Rebuild) {
+        if let Err(error) = std::fs::remove_dir_all(&self.directory) {
+            tracing::warn!(%error, "the old index stays");
+        }
+        let filled = IndexCopy::try_open(&self.directory).and_then(|copy| {
+            let trees = copy.trees?;
+            rebuild
+                .fill(&trees)
+                .map_err(|error| tracing::warn!(%error, "the index cannot be filled"))
+                .ok()?;
+            Some(trees)
+        });
+        let broken = filled.is_none();
+        if !broken {
+            self.rebuilds.fetch_add(1, Ordering::Relaxed);
+        }
+        *self.trees.write().unwrap_or_else(PoisonError::into_inner) = filled;
+        let mut pending = self.lock();
+        (pending.broken, pending.rebuilding) = (broken, false);
+    }
+}
+
+impl Rebuild {
+    fn fill(&self, trees: &Trees) -> sled::Result<()> {
+        for places in self.places.chunks(REBUILD_CHUNK) {
+            let mut batch = sled::Batch::default();
+            for place in places {
+                // A segment that is gone has nothing that lives: what was there has changed since.
+                let Some(segment) = self.segments.get(place.segment) else { continue };
+                match segment.record(place.offset).map(|bytes| record::parse(&bytes, *place)) {
+                    Ok(Some(Parsed::Keyed(_, KeyedChange { key, value: Some(value) }))) => {
+                        batch.insert(tree_key(&key), encode(&key, &value, *place));
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "a value is left out of the index"),
+                }
+            }
+            trees.keyed.apply_batch(batch)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether most of what the tree takes on disk is dead pages: sled gives space back slowly, or not at all.
+fn is_swollen(db: &sled::Db, keyed: &sled::Tree) -> bool {
+    let Ok(size) = db.size_on_disk() else { return true };
+    if size <= SWOLLEN_BYTES_MIN {
+        return false;
+    }
+    let content = keyed.iter().filter_map(Result::ok).map(|(key, value)| (key.len() + value.len()) as u64);
+    size > content.sum::<u64>().saturating_mul(SWOLLEN_FACTOR)
 }
 
 fn write(
@@ -334,4 +480,31 @@ fn decode_identity(bytes: &[u8]) -> Option<Identity> {
     let mut cursor = crate::format::Cursor::new(bytes);
     let (start, segment, offset, checksum) = (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
     (cursor.remaining() == 0).then_some(Identity { start, spot: Spot { segment, offset }, checksum })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_mostly_dead_pages_is_written_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(DIRECTORY);
+        let copy = IndexCopy::try_open(&path).unwrap();
+        let Trees { db, keyed } = copy.trees.unwrap();
+        let mut round = 0u32;
+        while db.size_on_disk().unwrap() <= SWOLLEN_BYTES_MIN {
+            round += 1;
+            for key in 0..50u32 {
+                let value = vec![round as u8; 2000];
+                keyed.insert(key.to_be_bytes(), value).unwrap();
+            }
+            db.flush().unwrap();
+            assert!(round < 1000, "it does not swell");
+        }
+        drop((keyed, db));
+        assert!(IndexCopy::try_open(&path).is_none());
+        let anew = IndexCopy::open(directory.path());
+        assert!(anew.trees.is_some_and(|trees| trees.db.size_on_disk().unwrap() < SWOLLEN_BYTES_MIN));
+    }
 }

@@ -29,11 +29,12 @@ use std::time::{Duration, Instant};
 
 use committer::Committer;
 use compaction::Compactor;
-use reader::{Missing, Recent, Segments, Slot, Stored};
+use reader::{Missing, Recent, Slot, Stored};
 use shared::{Job, Shared, Submitted, Taken, Work};
 use space::Space;
 use upkeep::Upkeep;
 
+pub(crate) use reader::Segments;
 pub use snapshot::SnapshotTicket;
 
 use crate::batch::Batch;
@@ -190,11 +191,19 @@ impl Journal {
         shared.set_figures(&writer, std::iter::empty());
         let index_rebuilds = u64::from(options.index && !index_valid && start > 1);
         let index = if options.index {
-            Some(IndexWriter::start(copy, index_valid, &recovered.keyed, &key_places, identity)?)
+            Some(IndexWriter::start(
+                &options.directory,
+                copy,
+                index_valid,
+                &recovered.keyed,
+                &key_places,
+                identity,
+            )?)
         } else {
             None
         };
         let keyed_index = index.as_ref().map(|index| index.index().clone());
+        let index_upkeep = index.as_ref().map(IndexWriter::upkeep);
         let committer = Committer::new(
             (Arc::clone(&files), Arc::clone(&lock)),
             Arc::clone(&segments),
@@ -211,7 +220,7 @@ impl Journal {
             shared,
             segments,
             worker: Some(worker),
-            upkeep: Upkeep::new(compactor),
+            upkeep: Upkeep::new(compactor, index_upkeep),
             index: keyed_index,
             ledger,
             start,
@@ -463,7 +472,7 @@ impl Store for Journal {
         let (files, lock) = (Arc::clone(&self.files), Arc::clone(&self.lock));
         let (mut next, recovered) = Self::begin_start(files, lock, self.options.clone(), threads, cut)?;
         next.recoveries = self.recoveries + 1;
-        next.index_rebuilds += self.index_rebuilds;
+        next.index_rebuilds += self.index_rebuilds + self.upkeep.index_rebuilds();
         next.checkpoints += self.checkpoints;
         *self = next;
         Ok(recovered)
@@ -496,7 +505,7 @@ impl Store for Journal {
             wait_us: figures.wait_us,
             checkpoints: self.checkpoints,
             recoveries: self.recoveries,
-            index_rebuilds: self.index_rebuilds,
+            index_rebuilds: self.index_rebuilds + self.upkeep.index_rebuilds(),
             memory_bytes: self.ledger.memory() + self.recent_bytes as u64,
             room: self.room(),
             damaged: self.upkeep.damaged.clone(),
@@ -548,6 +557,11 @@ impl Journal {
             committer.look_for_room_now();
             Ok(())
         });
+    }
+
+    /// As after an error of the index's.
+    fn break_index(&self) {
+        self.upkeep.break_index();
     }
 
     /// Nothing is kept for bad times any more.

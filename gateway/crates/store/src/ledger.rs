@@ -323,6 +323,11 @@ impl Ledger {
         self.messages
     }
 
+    /// Where the values of all keys lie.
+    pub(crate) fn key_places(&self) -> Vec<Place> {
+        self.keys.places()
+    }
+
     /// Keys that have a value.
     pub(crate) fn keys(&self) -> usize {
         self.keys.len()

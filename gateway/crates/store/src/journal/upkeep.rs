@@ -2,12 +2,14 @@
 //! fast, and what goes when nothing is written (STORE.md 4).
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::compaction::{Candidate, Compactor, Progress};
 use super::shared::Job;
 use super::{Journal, Spot};
 use crate::batch::{Batch, MovedRecord, MovedWhat};
 use crate::format::record::{self, Parsed};
+use crate::index::IndexUpkeep;
 use crate::ledger::Segment;
 use crate::{Moved, Op, Room, StoreError, UnitId};
 
@@ -35,6 +37,7 @@ const MOVE_BUDGET_MAX: u64 = 32 << 20;
 #[derive(Debug)]
 pub(crate) struct Upkeep {
     compactor: Compactor,
+    index: Option<IndexUpkeep>,
     /// The segment that is being read.
     reading: Option<u32>,
     /// The batch with the newest moves. While that is not handed over the ledger does not know of them, and the same
@@ -59,9 +62,10 @@ pub(crate) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn new(compactor: Compactor) -> Self {
+    pub(super) fn new(compactor: Compactor, index: Option<IndexUpkeep>) -> Self {
         Self {
             compactor,
+            index,
             reading: None,
             moved_in: 0,
             choose_again: false,
@@ -78,6 +82,17 @@ impl Upkeep {
         }
     }
 
+    pub(super) fn index_rebuilds(&self) -> u64 {
+        self.index.as_ref().map_or(0, IndexUpkeep::rebuilds)
+    }
+
+    #[cfg(test)]
+    pub(super) fn break_index(&self) {
+        if let Some(index) = &self.index {
+            index.give_up();
+        }
+    }
+
     /// A batch was handed over.
     pub(super) fn touched(&mut self) {
         self.touched = true;
@@ -90,6 +105,17 @@ impl Journal {
         self.refill_budget(monotonic_ms);
         self.give_back_when_idle(monotonic_ms);
         self.choose();
+        self.mend_index();
+    }
+
+    /// Gives a broken index what it is made anew from, once all of that is on disk.
+    fn mend_index(&mut self) {
+        if let Some(index) = &self.upkeep.index
+            && self.shared.in_flight() == 0
+            && index.wants_rebuild()
+        {
+            index.rebuild(self.ledger.key_places(), Arc::clone(&self.segments));
+        }
     }
 
     pub(super) fn is_checkpoint_due(&mut self, monotonic_ms: u64) -> bool {

@@ -119,6 +119,10 @@ impl Rebuild {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
+        // Nobody is told of a batch with nothing in it.
+        if self.batch.is_empty() {
+            return Ok(());
+        }
         let empty = Batch::detached(0);
         let position = self.journal.submit(std::mem::replace(&mut self.batch, empty));
         self.file_bytes = 0;

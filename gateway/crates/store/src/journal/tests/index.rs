@@ -153,3 +153,34 @@ fn a_newer_one_than_the_journal_changes_nothing() {
     wait(&index, "k", Some("old"));
     assert_eq!(index.scan(b"").len(), 1);
 }
+
+/// sled has said that it cannot go on: the index answers nothing until a new one is filled from the journal.
+#[test]
+fn one_that_breaks_while_it_is_used_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(directory.path());
+    for number in 0..300 {
+        set(&mut journal, &format!("k{number:03}"), "before");
+    }
+    let index = journal.keyed_index().unwrap();
+    wait(&index, "k299", Some("before"));
+    journal.break_index();
+    assert_eq!(index.keyed(b"k299"), None);
+    set(&mut journal, "k000", "while it is broken");
+    set(&mut journal, "k001", "");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while index.keyed(b"k299").is_none() {
+        assert!(Instant::now() < deadline, "it is not made anew");
+        journal.maintain(0);
+        std::thread::yield_now();
+    }
+    wait(&index, "k000", Some("while it is broken"));
+    wait(&index, "k001", None);
+    set(&mut journal, "k002", "afterwards");
+    wait(&index, "k002", Some("afterwards"));
+    assert_eq!(journal.stat().index_rebuilds, 1);
+    journal.close().unwrap();
+    let (journal, recovered) = open(directory.path());
+    assert_eq!(recovered.keyed.len(), 299);
+    assert_eq!(journal.stat().index_rebuilds, 0, "the new one is good enough for a start");
+}

@@ -189,6 +189,14 @@ fn a_body_that_looks_like_a_record_is_none() {
 }
 
 #[test]
+fn an_empty_store_is_saved_too() {
+    let mut rig = Rig::new();
+    rig.close();
+    let (report, found) = saved(&rig);
+    assert!(found.messages.is_empty() && report.lost.is_empty(), "{report:?}");
+}
+
+#[test]
 fn what_is_in_the_way_is_not_touched() {
     let mut rig = sample();
     assert!(matches!(salvage(&rig.data(), &rig.path("to")), Err(StoreError::InUse { .. })));
