@@ -200,3 +200,6 @@ fn of_running(
     let text = service::post(directory, admin, "/store/backup", &serde_json::to_string(&request)?)?;
     serde_json::from_str(&text).context("the answer is not a report")
 }
+
+#[cfg(test)]
+mod tests;
