@@ -9,12 +9,13 @@
 //! batch before it asks the area for anything else.
 
 mod clear;
+mod cold;
 mod counters;
 mod device;
 mod devices;
-mod due;
 mod expire;
 mod hand_out;
+mod index;
 mod intake;
 mod keys;
 mod moved;
@@ -39,6 +40,7 @@ use crate::frame::{ErrorCode, Frame, Limits, MessageHead};
 use crate::{ConnId, DeviceName, RequestId, StoreIdentity, Uid};
 
 pub use clear::Cleared;
+pub use cold::{ColdError, ColdWork};
 pub use counters::{Counter, Counters};
 pub use intake::{Accepted, Undelivered};
 pub use onboard::OnboardError;
@@ -73,6 +75,8 @@ pub struct AreaSettings {
     pub resend_after: Duration,
     /// Time between two sweeps for expired messages.
     pub sweep_every: Duration,
+    /// Most bytes that the entries of waiting messages take in memory; above it those of idle devices leave it.
+    pub index_bytes_max: u64,
     /// What becomes of non-persistent messages at a start (mqe.md 2.6, 10: `np_class`).
     pub non_persistent: NonPersistent,
 }
@@ -92,6 +96,7 @@ impl AreaSettings {
             in_doubt_max: 4_096,
             resend_after: Duration::from_secs(60),
             sweep_every: Duration::from_secs(30),
+            index_bytes_max: 1 << 30,
             non_persistent: NonPersistent::LikePersistent,
         }
     }
@@ -187,7 +192,7 @@ pub struct Area {
     bytes: u64,
     /// The newest position at which something of any device changed.
     newest: Position,
-    due: due::Due,
+    index: index::Index,
     /// The latest time that anybody said.
     latest: Instant,
     sweep: expire::Sweep,
@@ -195,6 +200,7 @@ pub struct Area {
     resting: BTreeSet<u32>,
     /// Devices with a purge that has not come to its end.
     clearing: BTreeSet<u32>,
+    cold: cold::Cold,
 }
 
 impl Area {

@@ -1,6 +1,7 @@
 //! The rules of ONCE.md as tests of two machines, an area, and a variable called `time`.
 
 mod clear;
+mod cold;
 mod disk;
 mod files;
 mod frames;

@@ -66,6 +66,12 @@ impl Clearing {
         &mut self.rest
     }
 
+    /// A message that is in memory again; its bytes are counted already.
+    pub(super) fn insert_counted(&mut self, entry: Entry) {
+        self.insert(entry);
+        self.bytes -= u64::from(entry.length());
+    }
+
     /// Takes out a message that ends otherwise.
     pub(super) fn remove(&mut self, id: Id) -> Option<Entry> {
         let entry = self.rest.iter_mut().find_map(|rest| rest.remove(id))?;
@@ -113,7 +119,8 @@ impl Area {
             return Err(OnboardError::Unknown { device: *device });
         };
         let kept = found.messages() - found.queue.len();
-        let Some(last) = found.queue.last_id() else { return Ok(Cleared { messages: 0, bytes: 0, kept }) };
+        let last = found.queue.last_id().max(self.cold.last_id(number));
+        let Some(last) = last else { return Ok(Cleared { messages: 0, bytes: 0, kept }) };
         let written = self.units.values().flat_map(|unit| &unit.stored);
         let written = written.filter(|written| written.number == number).map(|written| &written.entry);
         let doubt = found.live.iter().flat_map(|live| live.doubt.values()).map(|doubt| &doubt.entry);
@@ -122,10 +129,11 @@ impl Area {
             except.insert(entry.id);
             kept_bytes += u64::from(entry.length());
         }
+        let before = found.queue.bytes();
         let queue = std::mem::take(&mut found.queue);
-        let (messages, bytes) = (queue.len(), found.bytes - kept_bytes);
+        let (messages, bytes) = (queue.len() + self.cold.waiting(number), found.bytes - kept_bytes);
         found.bytes = kept_bytes;
-        self.due.left(found);
+        self.index.left(found, before);
         let clearing = found.live().clearing.get_or_insert_default();
         // What an earlier command has left is older, and none of the exceptions.
         (clearing.upto, clearing.except) = (clearing.upto.max(Some(last)), except);
@@ -135,6 +143,8 @@ impl Area {
         commit.set(keys::clearing(number), clearing.to_bytes());
         found.commit(commit, batch, &mut self.newest);
         self.clearing.insert(number);
+        // What is not in memory comes, and ends then.
+        self.cold.clear(number);
         self.set_timer(number);
         Ok(Cleared { messages, bytes, kept })
     }
@@ -166,7 +176,10 @@ impl Area {
             if ended > 0 {
                 device.count(Counter::Purged, ended as u64);
             }
-            if over {
+            if over && self.cold.is_away(number) {
+                // It goes on when the rest is in memory.
+                self.clearing.remove(&number);
+            } else if over {
                 commit.remove(keys::clearing(number));
                 device.live().clearing = None;
                 self.clearing.remove(&number);

@@ -8,7 +8,7 @@ use store::{Batch, Commit, Id, OwnerId, Position};
 
 use super::clear::Clearing;
 use super::counters::{Counter, Counters, Counts};
-use super::due::{Due, NEVER};
+use super::index::{Index, NEVER};
 use super::keys;
 use super::puts::PutMark;
 use super::queue::{Entry, SubQueue};
@@ -47,7 +47,7 @@ pub(super) struct Device {
     /// Marks of the last incarnations, the oldest first.
     pub(super) puts: Box<[(Incarnation, PutMark)]>,
     pub(super) live: Option<Box<Live>>,
-    /// The second in which the sweep looks at it ([`Due`]).
+    /// The second in which the sweep looks at it ([`Index`]).
     pub(super) due: u32,
     pub(super) flags: Flags,
 }
@@ -63,6 +63,8 @@ impl Flags {
     pub(super) const RESET: Self = Self(2);
     /// The counters are not stored as they are.
     pub(super) const COUNTED: Self = Self(4);
+    /// It was there, or its entries were needed, since the eviction came by.
+    pub(super) const RECENT: Self = Self(8);
 
     pub(super) fn is(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
@@ -215,9 +217,10 @@ impl Device {
     }
 
     /// Takes it out: it ends by the device's word.
-    pub(super) fn take(&mut self, id: Id, due: &mut Due) -> Option<Entry> {
+    pub(super) fn take(&mut self, id: Id, index: &mut Index) -> Option<Entry> {
+        let before = self.queue.bytes();
         if let Some(entry) = self.queue.remove(id) {
-            due.left(self);
+            index.left(self, before);
             return Some(entry);
         }
         let entry = self.live.as_deref_mut()?.clearing.as_deref_mut()?.remove(id)?;
@@ -225,9 +228,9 @@ impl Device {
         Some(entry)
     }
 
-    /// What became of its messages.
-    pub(super) fn counters(&self) -> Counters {
-        self.counts.get().with_live((self.queue.len() + self.in_doubt() + self.clearing()) as u64)
+    /// What became of its messages, of which so many are not in memory.
+    pub(super) fn counters(&self, away: usize) -> Counters {
+        self.counts.get().with_live((self.queue.len() + self.in_doubt() + self.clearing() + away) as u64)
     }
 
     pub(super) fn count(&mut self, counter: Counter, count: u64) {
@@ -270,9 +273,11 @@ impl Device {
     }
 
     /// A waiting message, at its place.
-    pub(super) fn wait(&mut self, entry: Entry, due: &mut Due) {
-        due.entered(self, entry.expiry_ms);
+    pub(super) fn wait(&mut self, entry: Entry, index: &mut Index) {
+        let before = self.queue.bytes();
+        index.entered(self, entry.expiry_ms);
         self.queue.insert(entry);
+        index.resized(before, &self.queue);
     }
 
     /// The end of a message: its death, and the count. The caller adds the counters to the commit once.

@@ -90,6 +90,12 @@ impl Devices {
         first.iter().chain(rest).filter_map(|number| self.get(*number))
     }
 
+    /// Those with this number and higher ones, in the order of their numbers.
+    pub(super) fn starting_at(&self, number: u32) -> impl Iterator<Item = &Device> {
+        let chunks = self.chunks.range(number / CHUNK..).flat_map(|(_, chunk)| chunk.iter().flatten());
+        chunks.filter(move |device| device.number >= number)
+    }
+
     /// All of them, in the order of their numbers.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Device> {
         self.chunks.values_mut().flat_map(|chunk| chunk.iter_mut().flatten())

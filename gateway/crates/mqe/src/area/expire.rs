@@ -49,9 +49,9 @@ impl Area {
     /// When [`Area::handle_timeout`] wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        let sweep = self.due.first_ms().map(|at_ms| self.next_sweep(at_ms));
+        let sweep = self.index.first_ms().map(|at_ms| self.next_sweep(at_ms));
         let chores = self.has_chores().then_some(self.latest);
-        [timer, sweep, chores].into_iter().flatten().min()
+        [timer, sweep, chores, self.next_eviction()].into_iter().flatten().min()
     }
 
     /// Time has come.
@@ -78,6 +78,7 @@ impl Area {
         self.sweep(now, batch);
         self.clear_some(batch);
         self.tidy_marks(batch);
+        self.evict_some(now);
     }
 
     /// Whether the sweep stands still because the clock jumped, and until when.
@@ -94,12 +95,15 @@ impl Area {
     pub(super) fn expire_some(&mut self, number: u32, max: usize, now: Now, batch: &mut Batch) -> usize {
         let Some(device) = self.devices.get_mut(number) else { return 0 };
         let mut commit = Commit::default();
+        let before = device.queue.bytes();
         let Expired { entries, next_ms } = device.queue.take_expired(now.wall_ms, max);
+        self.index.resized(before, &device.queue);
         for entry in &entries {
             self.bytes -= u64::from(entry.length());
             device.end(entry, Counter::Expired, &mut commit);
         }
-        self.due.looked(device, next_ms);
+        let away_ms = self.cold.next_ms(number, now.wall_ms);
+        self.index.looked(device, [next_ms, away_ms].into_iter().flatten().min());
         device.commit(commit, batch, &mut self.newest);
         entries.len()
     }
@@ -112,7 +116,7 @@ impl Area {
         }
         self.sweep.next = now.instant + self.settings.sweep_every;
         let (mut ended, mut devices, mut looks) = (0, 0, 0);
-        while let Some(number) = self.due.first(now.wall_ms) {
+        while let Some(number) = self.index.first(now.wall_ms) {
             if ended >= STEP_MAX || devices >= STEP_MAX || looks >= LOOKS_MAX {
                 // There is more.
                 self.sweep.next = now.instant;

@@ -112,6 +112,7 @@ impl Area {
         let Some(conn) = device.link().map(|link| link.conn) else { return Given::default() };
         let room = self.settings.in_doubt_max.saturating_sub(device.in_doubt() as u32);
         let messages = window.messages.min(room);
+        let waiting_bytes = device.queue.bytes();
         let mut commit = Commit::default();
         let mut given: Vec<Entry> = Vec::new();
         let (mut bytes, mut expired, mut raised) = (0u64, 0, false);
@@ -136,7 +137,7 @@ impl Area {
             let sent = Some(now.instant);
             live.doubt.insert(entry.id, InDoubt { entry, sent, rejected: None });
         }
-        self.due.left(device);
+        self.index.left(device, waiting_bytes);
         if raised {
             let live = device.live();
             live.mark.when_ms = now.wall_ms;

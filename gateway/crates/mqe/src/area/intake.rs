@@ -69,6 +69,12 @@ pub enum Undelivered {
         /// The device.
         device: DeviceName,
     },
+    /// It has as many as it may, but some have expired: they end when its entries are in memory.
+    #[error("the entries of device {device} are not in memory yet")]
+    NotInMemory {
+        /// The device.
+        device: DeviceName,
+    },
     /// It does not fit into a frame, or is longer than a device's message may be.
     #[error("a message of {bytes} bytes for device {device} is longer than {max}")]
     TooBig {
@@ -90,6 +96,7 @@ impl Undelivered {
             Self::Full { .. } => Reason::Q_FULL,
             Self::AllFull { .. } => Reason::Q_SPACE_NOT_AVAILABLE,
             Self::NoRoom { .. } => Reason::STORAGE_MEDIUM_FULL,
+            Self::NotInMemory { .. } => Reason::STORAGE_NOT_AVAILABLE,
             Self::TooBig { .. } => Reason::MSG_TOO_BIG_FOR_Q,
         }
     }
@@ -97,7 +104,7 @@ impl Undelivered {
     /// Whether it may go later without anybody doing anything: the whole intake waits (mqe.md 4.6, "total full";
     /// STORE.md 6).
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::AllFull { .. } | Self::NoRoom { .. })
+        matches!(self, Self::AllFull { .. } | Self::NoRoom { .. } | Self::NotInMemory { .. })
     }
 }
 
@@ -216,7 +223,7 @@ impl Area {
                 touched.push((number, device.queue.is_empty()));
             }
             device.unreal -= 1;
-            device.wait(entry, &mut self.due);
+            device.wait(entry, &mut self.index);
         }
         for (number, was_empty) in touched {
             if !self.serve_waiting(number, now, batch, out) && was_empty {
@@ -251,13 +258,16 @@ impl Area {
             (self.settings.device_messages_max as usize, self.settings.device_bytes_max);
         let full = |area: &Self| {
             let device = area.devices.get(number)?;
-            let full = device.messages() >= messages_max || device.bytes + bytes > bytes_max;
-            full.then(|| Undelivered::Full { device: name, messages: device.messages(), bytes: device.bytes })
+            let messages = device.messages() + area.cold.waiting(number);
+            let full = messages >= messages_max || device.bytes + bytes > bytes_max;
+            full.then_some(Undelivered::Full { device: name, messages, bytes: device.bytes })
         };
         if full(self).is_some() {
             self.expire_some(number, EXPIRED_MAX, now, batch);
             if let Some(refusal) = full(self) {
-                return Err(refusal);
+                // What has expired may be among what is not in memory.
+                let comes = self.cold.is_coming(number);
+                return Err(if comes { Undelivered::NotInMemory { device: name } } else { refusal });
             }
         }
         if self.bytes.saturating_add(bytes) > self.settings.total_bytes_max {

@@ -6,7 +6,8 @@ use super::Area;
 use super::device::number_of;
 
 impl Area {
-    /// A live message lies elsewhere now. True if the area keeps the old place nowhere after that. In the turn, and not
+    /// A live message lies elsewhere now. True if the area keeps the old place nowhere after
+    /// that, also not in what was evicted. In the turn, and not
     /// between a method that took a `Commit` and the moment when that commit is added to the batch.
     pub fn moved(&mut self, moved: &Moved) -> bool {
         let number = number_of(moved.owner);
@@ -29,10 +30,11 @@ impl Area {
             for unit in self.units.values_mut() {
                 if let Ok(at) = unit.stored.binary_search_by_key(&moved.id, |written| written.entry.id) {
                     unit.stored[at].entry.place = moved.to;
-                    break;
+                    return true;
                 }
             }
         }
-        true
+        // What is not in memory goes on to have the old place.
+        !number.is_some_and(|number| self.cold.is_away(number))
     }
 }

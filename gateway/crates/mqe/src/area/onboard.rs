@@ -71,7 +71,7 @@ impl Area {
         let Some(found) = self.devices.get(number) else {
             return Err(OnboardError::Unknown { device: *device });
         };
-        let messages = found.messages() + found.clearing();
+        let messages = found.messages() + found.clearing() + self.cold.count(number);
         if messages > 0 {
             return Err(OnboardError::HasMessages { device: *device, messages });
         }

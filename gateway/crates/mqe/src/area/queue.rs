@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use bytes::{Buf, BufMut};
 use store::{Id, Place};
 
 /// The longest message that an entry can hold: 27 bits.
@@ -99,6 +100,23 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct SubQueue(Option<Box<Waiting>>);
 
+/// Bytes of an entry in the derived index.
+const ENTRY_BYTES: usize = 8 + 8 + 12 + 4 + 1;
+
+/// The entries of [`SubQueue::to_bytes`], of one or several after the other. None if it is not that.
+pub(super) fn entries_from(mut bytes: &[u8]) -> Option<Vec<Entry>> {
+    let count = bytes.len() / ENTRY_BYTES;
+    if !bytes.len().is_multiple_of(ENTRY_BYTES) {
+        return None;
+    }
+    let mut entry = || {
+        let (id, expiry_ms) = (Id::from_u64(bytes.get_u64()), bytes.get_u64());
+        let place = Place { segment: bytes.get_u32(), offset: bytes.get_u32(), record: bytes.get_u32() };
+        Entry { id, expiry_ms, place, packed: bytes.get_u32(), priority: bytes.get_u8() }
+    };
+    Some((0..count).map(|_| entry()).collect())
+}
+
 /// What was found expired.
 #[derive(Debug, Default)]
 pub(super) struct Expired {
@@ -114,6 +132,32 @@ impl SubQueue {
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// About how many bytes it takes, what malloc takes included.
+    pub(super) fn bytes(&self) -> u64 {
+        let fixed = if self.is_empty() { 0 } else { 96 };
+        (fixed + self.len() * size_of::<Slot>() + self.expiring() * size_of::<(Id, u64)>()) as u64
+    }
+
+    /// When the first one expires of those that can.
+    pub(super) fn next_ms(&self) -> Option<u64> {
+        self.expiries()?.iter().map(|(_, expiry_ms)| *expiry_ms).min()
+    }
+
+    /// All entries, one after the other, for the derived index.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.len() * ENTRY_BYTES);
+        for Entry { id, expiry_ms, place, packed, priority } in self.iter() {
+            out.put_u64(id.as_u64());
+            out.put_u64(expiry_ms);
+            out.put_u32(place.segment);
+            out.put_u32(place.offset);
+            out.put_u32(place.record);
+            out.put_u32(packed);
+            out.put_u8(priority);
+        }
+        out
     }
 
     /// How many can expire.

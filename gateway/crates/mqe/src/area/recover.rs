@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
 
 use super::clear::Clearing;
+use super::cold::Cold;
 use super::counters::{Counter, Counts};
 use super::device::{Flags, InDoubt, number_of};
 use super::devices::Devices;
-use super::due::Due;
 use super::expire::Sweep;
+use super::index::Index;
 use super::puts::{CREDIT_MAX, PutMark};
 use super::queue::Entry;
 use super::{Area, AreaSettings, NonPersistent, keys};
@@ -77,11 +78,12 @@ impl Area {
             room: Room::Enough,
             bytes: 0,
             newest: Position::default(),
-            due: Due::default(),
+            index: Index::default(),
             latest: now.instant,
             sweep: Sweep::new(now, sweep_every),
             resting: BTreeSet::new(),
             clearing: BTreeSet::new(),
+            cold: Cold::new(now),
         };
         let ours = || recovered.keyed.iter().filter(|(key, _)| key.first() == Some(&keys::AREA));
         for (key, value) in ours().filter(|(key, _)| key.starts_with(keys::DEVICE)) {
@@ -148,13 +150,14 @@ impl Area {
                 entry.delivered();
                 live.doubt.insert(message.id, InDoubt { entry, sent: None, rejected: None });
             } else {
-                self.due.entered(device, entry.expiry_ms);
+                self.index.entered(device, entry.expiry_ms);
                 device.queue.insert_expecting(entry, count);
             }
         }
         self.lose(lost, batch);
         for device in self.devices.iter_mut() {
             device.queue.shrink();
+            self.index.resized(0, &device.queue);
             if device.rest() {
                 self.resting.insert(device.number);
             }

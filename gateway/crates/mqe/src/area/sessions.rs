@@ -35,7 +35,7 @@ impl Area {
             let text = format!("version {} is not spoken here, only {VERSION}", hello.version);
             return refuse(conn, request, ErrorCode::VERSION, text, out);
         }
-        if self.links.contains_key(&conn) {
+        if self.links.contains_key(&conn) || self.cold.awaits(conn) {
             let text = "a second HELLO on one connection";
             return refuse(conn, request, ErrorCode::PROTOCOL, text, out);
         }
@@ -52,6 +52,9 @@ impl Area {
                 return out.push(AreaEffect::Close { conn, why: ErrorCode::LATER });
             }
         };
+        if self.wait_for_entries(number, conn, request, hello) {
+            return;
+        }
         let Some(device) = self.devices.get_mut(number) else { return };
 
         let known = hello.incarnation.0 != 0 && !device.flags.is(Flags::RESET);
@@ -187,7 +190,7 @@ impl Area {
             device.count(Counter::Late, tombs.len() as u64);
         }
         for (_, doubt) in undecided {
-            device.wait(doubt.entry, &mut self.due);
+            device.wait(doubt.entry, &mut self.index);
         }
         device.commit(commit, batch, &mut self.newest);
         let needs = Some(device.newest());
@@ -198,10 +201,12 @@ impl Area {
 
     /// The connection is gone. What was handed out on it stays in doubt.
     pub fn closed(&mut self, conn: ConnId) {
+        self.cold.closed(conn);
         let Some(number) = self.links.remove(&conn) else { return };
         if let Some(device) = self.devices.get_mut(number) {
             if device.link().is_some_and(|link| link.conn == conn) {
                 device.live().link = None;
+                device.flags.set(Flags::RECENT, true);
             }
             self.set_timer(number);
             self.rest(number);

@@ -108,7 +108,7 @@ impl Area {
             && device.live().doubt.get(&uid.id).is_some_and(|doubt| doubt.rejected.is_none())
             && let Some(InDoubt { entry, .. }) = device.live().doubt.remove(&uid.id)
         {
-            device.wait(entry, &mut self.due);
+            device.wait(entry, &mut self.index);
         }
         device.commit(commit, batch, &mut self.newest);
         let needs = Some(device.newest());
@@ -154,7 +154,7 @@ impl Area {
                 device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some(entry) = device.take(uid.id, &mut self.due) else { return false };
+            let Some(entry) = device.take(uid.id, &mut self.index) else { return false };
             entry
         };
         self.bytes -= u64::from(entry.length());
@@ -181,7 +181,7 @@ impl Area {
                 device.count(Counter::Strange, 1);
                 return false;
             }
-            let Some(entry) = device.take(uid.id, &mut self.due) else { return false };
+            let Some(entry) = device.take(uid.id, &mut self.index) else { return false };
             device.live().doubt.insert(uid.id, InDoubt { entry, sent: None, rejected: None });
         }
         let name = device.name;

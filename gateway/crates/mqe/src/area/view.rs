@@ -16,6 +16,8 @@ pub struct DeviceView {
     pub listed: bool,
     /// Messages that wait.
     pub waiting: usize,
+    /// Of these and of those being purged, how many are not in memory ([`Area::warm`]).
+    pub away: usize,
     /// Messages that were handed out and not decided.
     pub in_doubt: usize,
     /// Messages of units that are not real yet.
@@ -26,7 +28,7 @@ pub struct DeviceView {
     pub tombstones: usize,
     /// Bytes of all its messages.
     pub bytes: u64,
-    /// The oldest message that waits, of the highest priority.
+    /// The oldest message that waits, of the highest priority; none when it is not in memory.
     pub first: Option<Uid>,
     /// Connection and session, if it is connected.
     pub session: Option<(ConnId, SessionId)>,
@@ -101,6 +103,7 @@ impl Area {
     }
 
     /// The messages of a device: first those in doubt, by id, then those that wait, in the order in which they go.
+    /// Those that are not in memory are not among them: see [`Area::warm`].
     pub fn messages<'a>(
         &'a self,
         name: &DeviceName,
@@ -126,20 +129,22 @@ impl Area {
     }
 
     fn view(&self, device: &Device) -> DeviceView {
+        let first = device.queue.first().filter(|_| !self.cold.is_away(device.number));
         DeviceView {
             name: device.name,
             listed: device.flags.is(Flags::LISTED),
-            waiting: device.queue.len(),
+            waiting: device.queue.len() + self.cold.waiting(device.number),
+            away: self.cold.count(device.number),
             in_doubt: device.in_doubt(),
             arriving: device.unreal as usize,
-            clearing: device.clearing(),
+            clearing: device.clearing() + self.cold.clearing(device.number),
             tombstones: device.live.as_ref().map_or(0, |live| live.tombs.len()),
             bytes: device.bytes,
-            first: device.queue.first().map(|entry| self.uid(entry.id)),
+            first: first.map(|entry| self.uid(entry.id)),
             session: device.link().map(|link| (link.conn, link.session)),
             resumed: device.link().is_some_and(|link| link.resumed),
             incarnation: device.in_force,
-            counters: device.counters(),
+            counters: device.counters(self.cold.count(device.number)),
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Disk {
     bodies: BTreeMap<Id, (Bytes, Bytes)>,
     /// Where each message lies that lives as the core knows it, what is not synced included.
     places: BTreeMap<Id, Place>,
+    /// Old places that somebody keeps.
+    kept: BTreeMap<Id, Vec<Place>>,
     /// Moves of the batch that is open.
     moving: Vec<Moved>,
     moves: u32,
@@ -42,7 +44,10 @@ impl Disk {
                 }
                 Op::Commit(Commit { kills, .. }) | Op::BackOut(_, kills) => {
                     for Kill { id, place } in kills {
-                        assert_eq!(self.places.remove(id), Some(*place), "{id} dies twice, or elsewhere");
+                        let newest = self.places.remove(id);
+                        let kept = self.kept.remove(id).unwrap_or_default();
+                        let known = newest == Some(*place) || (newest.is_some() && kept.contains(place));
+                        assert!(known, "{id} dies twice, or elsewhere");
                     }
                 }
                 _ => {}
@@ -56,6 +61,15 @@ impl Disk {
         let written = self.units.values().flatten().map(|message| message.id);
         let real = self.messages.keys().copied();
         written.chain(real).filter(|id| self.places.contains_key(id)).collect()
+    }
+
+    /// Whether the area keeps the place where the message lay.
+    pub(super) fn told(&mut self, moved: &Moved, kept: bool) {
+        if kept {
+            self.kept.entry(moved.id).or_default().push(moved.from);
+        } else {
+            self.kept.remove(&moved.id);
+        }
     }
 
     /// Moves one of them in the turn whose batch is open; the area must be told.
@@ -88,6 +102,7 @@ impl Disk {
     pub(super) fn crash(&mut self) -> Recovered {
         self.pending.clear();
         self.units.clear();
+        self.kept.clear();
         self.places = self.messages.values().map(|message| (message.id, message.place)).collect();
         self.recovered()
     }

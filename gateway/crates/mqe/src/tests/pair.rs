@@ -12,7 +12,8 @@ use store::{Batch, Commit, Position};
 use super::disk::Disk;
 use super::ledger::Ledger;
 use crate::area::{
-    Accepted, Area, AreaEffect, AreaSettings, DeviceView, Onboarding, PutCheck, PutGone, Undelivered,
+    Accepted, Area, AreaEffect, AreaSettings, ColdWork, DeviceView, Onboarding, PutCheck, PutGone,
+    Undelivered,
 };
 use crate::device_end::{
     Action, Device, DeviceRecord, DeviceSettings, DeviceState, EndWhy, PersistToken, Records,
@@ -88,6 +89,10 @@ pub(super) struct Pair {
     pub(super) in_exits: VecDeque<(ConnId, RequestId, Put)>,
     pub(super) letters: VecDeque<AreaEffect>,
     pub(super) ledger: Ledger,
+    pub(super) cold: VecDeque<ColdWork>,
+    /// Entries that are not in memory, by number and part.
+    pub(super) kept: BTreeMap<(u32, u32), Bytes>,
+    pub(super) evictions: usize,
     /// Offered, and not on disk.
     undurable: Vec<(Position, u32)>,
     next_conn: u64,
@@ -138,6 +143,9 @@ impl Pair {
             in_exits: VecDeque::new(),
             letters: VecDeque::new(),
             ledger: Ledger::default(),
+            cold: VecDeque::new(),
+            kept: BTreeMap::new(),
+            evictions: 0,
             undurable: Vec::new(),
             next_conn: 0,
             next_mq: 0,
@@ -245,9 +253,34 @@ impl Pair {
         let ids = ids.into_iter().enumerate().filter(|(at, _)| wanted(*at)).map(|(_, id)| id);
         let batch = self.disk.begin();
         for moved in ids.map(|id| self.disk.relocate(id)).collect::<Vec<_>>() {
-            assert!(self.area.moved(&moved), "the old place is kept");
+            let kept = !self.area.moved(&moved);
+            let away = self.area.devices(None).any(|view| view.away > 0);
+            assert!(away || !kept, "the old place is kept");
+            self.disk.told(&moved, kept);
         }
         self.disk.submit(&batch);
+    }
+
+    /// One piece of work on entries that leave memory, or come back.
+    pub(super) fn cold_step(&mut self) -> bool {
+        self.cold.extend(std::iter::from_fn(|| self.area.poll_cold()));
+        let Some(work) = self.cold.pop_front() else { return false };
+        match work {
+            ColdWork::Evict { number, part, entries } => {
+                self.kept.insert((number, part), entries);
+                if self.turn(|area, _, _, _| area.evicted(number)) {
+                    self.evictions += 1;
+                } else {
+                    self.kept.remove(&(number, part));
+                }
+            }
+            ColdWork::Load { number, parts } => {
+                let parts = (0..parts).map(|part| self.kept.remove(&(number, part)).unwrap());
+                let entries = parts.collect::<Vec<_>>().concat();
+                self.turn(|area, _, batch, out| area.loaded(number, &entries, batch, out)).unwrap();
+            }
+        }
+        true
     }
 
     pub(super) fn sync(&mut self) -> bool {
@@ -270,6 +303,8 @@ impl Pair {
         }
         self.in_exits.clear();
         self.letters.clear();
+        self.cold.clear();
+        self.kept.clear();
         let recovered = self.disk.crash();
         // Nobody was told that these were taken.
         for (_, number) in self.undurable.drain(..) {
@@ -580,7 +615,7 @@ impl Pair {
     /// Everything that needs no fault, until nothing is left to do.
     pub(super) fn settle(&mut self) {
         for _ in 0..100_000 {
-            let mut moved = self.sync();
+            let mut moved = self.sync() | self.cold_step();
             let conns: Vec<ConnId> = self.links.keys().copied().collect();
             for conn in conns {
                 moved |= self.step_link(conn);

@@ -29,6 +29,7 @@ struct Faults {
     refusals: bool,
     expiry: bool,
     moves: bool,
+    evictions: bool,
 }
 
 struct Run {
@@ -47,6 +48,9 @@ impl Run {
         let mut pair = Pair::with(|settings| {
             settings.limits.window_messages_max = 3;
             settings.limits.put_credit = 3;
+            if faults.evictions {
+                settings.index_bytes_max = 0;
+            }
         });
         pair.connect(0);
         let mut dice = Dice(seed);
@@ -109,7 +113,8 @@ impl Run {
                 self.pair.device_timeout(0);
             }
             87..89 => self.pair.finish_letter(),
-            89..91 => self.pair.out_of_exits(),
+            89 => self.pair.out_of_exits(),
+            90 => drop(self.pair.cold_step()),
             91 => {
                 self.pair.puts = match self.dice.roll(4) {
                     0 if faults.refusals => Puts::Busy,
@@ -130,6 +135,16 @@ impl Run {
             93 => {
                 if let Some(conn) = self.some_link() {
                     self.pair.gateway_sees_end(conn);
+                }
+            }
+            94 if faults.evictions => {
+                self.pair.give_up(0);
+                let conns: Vec<ConnId> = self.pair.links.keys().copied().collect();
+                conns.into_iter().for_each(|conn| self.pair.gateway_sees_end(conn));
+                for _ in 0..self.dice.roll(8) {
+                    self.pair.pass(Duration::from_millis(400));
+                    self.pair.gateway_timeout();
+                    let _ = self.dice.roll(3) > 0 && self.pair.cold_step();
                 }
             }
             94 => self.pair.give_up(0),
@@ -201,14 +216,18 @@ impl Run {
     }
 }
 
-fn runs(seeds: std::ops::Range<u64>, faults: Faults) {
+/// How often entries left memory.
+fn runs(seeds: std::ops::Range<u64>, faults: Faults) -> usize {
+    let mut evictions = 0;
     for seed in seeds {
         let mut run = Run::new(seed, faults);
         for _ in 0..600 {
             run.step();
         }
+        evictions += run.pair.evictions;
         run.end(seed);
     }
+    evictions
 }
 
 #[test]
@@ -219,20 +238,47 @@ fn cuts_only() {
         refusals: false,
         expiry: false,
         moves: false,
+        evictions: false,
     };
     runs(0..60, faults);
 }
 
 #[test]
 fn cuts_and_crashes_of_both() {
-    let faults =
-        Faults { gateway_crashes: true, device_crashes: true, refusals: false, expiry: false, moves: true };
+    let faults = Faults {
+        gateway_crashes: true,
+        device_crashes: true,
+        refusals: false,
+        expiry: false,
+        moves: true,
+        evictions: false,
+    };
     runs(1_000..1_120, faults);
 }
 
 #[test]
 fn everything() {
-    let faults =
-        Faults { gateway_crashes: true, device_crashes: true, refusals: true, expiry: true, moves: true };
+    let faults = Faults {
+        gateway_crashes: true,
+        device_crashes: true,
+        refusals: true,
+        expiry: true,
+        moves: true,
+        evictions: false,
+    };
     runs(2_000..2_200, faults);
+}
+
+#[test]
+fn everything_and_no_memory() {
+    let faults = Faults {
+        gateway_crashes: true,
+        device_crashes: true,
+        refusals: true,
+        expiry: true,
+        moves: true,
+        evictions: true,
+    };
+    let evictions = runs(3_000..3_200, faults);
+    assert!(evictions > 500, "{evictions}");
 }
