@@ -12,6 +12,7 @@ mod memory;
 mod moved;
 mod pair;
 mod random;
+mod rest;
 mod room;
 mod short;
 mod time;
