@@ -392,7 +392,7 @@ fn affected(fault: &Fault, survey: &Survey) -> Affected {
 }
 
 fn meaning(fault: &Fault, records: u64) -> String {
-    let numbers = || fault.lost.iter().map(Lost::numbers).collect::<Vec<_>>().join(", ");
+    let numbers = || Lost::numbers(&fault.lost);
     match fault.kind {
         FaultKind::Missing if records == 0 => "no message is affected".to_owned(),
         FaultKind::Missing => format!("{records} records that live are gone with it"),
@@ -419,16 +419,5 @@ fn meaning(fault: &Fault, records: u64) -> String {
         FaultKind::Dead => "only dead records stand there: no message is affected".to_owned(),
         FaultKind::Footer => "no message is affected; a start takes longer".to_owned(),
         FaultKind::Unread => "nothing reads these bytes: no message is affected".to_owned(),
-    }
-}
-
-impl Lost {
-    /// Which records of the segment, for people.
-    pub(crate) fn numbers(&self) -> String {
-        let first = self.place.record;
-        match self.count {
-            0 | 1 => first.to_string(),
-            count => format!("{first} to {}", first.saturating_add(count - 1)),
-        }
     }
 }

@@ -203,12 +203,11 @@ fn lost_parts(source: &Source, survey: &Survey, report: &mut SalvageReport) {
         let entries = fault.lost.iter().filter_map(|lost| lost.head?.recovered(lost.place));
         let entries: Vec<_> = entries.filter(|entry| gone(&entry.id)).collect();
         let owners: BTreeSet<OwnerId> = entries.iter().map(|entry| entry.owner).collect();
-        let numbers: Vec<String> = fault.lost.iter().map(Lost::numbers).collect();
         report.lost.push(LostPart {
             path: source.show(&path_of(fault.segment)),
             offset: fault.offset,
             what: fault.what.clone(),
-            records: if fault.unknown { "not known".to_owned() } else { numbers.join(", ") },
+            records: if fault.unknown { "not known".to_owned() } else { Lost::numbers(&fault.lost) },
             ids: entries.iter().map(|entry| entry.id).collect(),
             owners: owners.into_iter().collect(),
         });

@@ -184,6 +184,25 @@ pub(crate) struct Lost {
     pub(crate) head: Option<Head>,
 }
 
+impl Lost {
+    /// Which records of the segment, for people: neighbours are told as one range.
+    pub(crate) fn numbers(lost: &[Self]) -> String {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for Self { place, count, .. } in lost {
+            let end = place.record.saturating_add((*count).max(1));
+            match ranges.last_mut() {
+                Some((_, last)) if *last == place.record => *last = end,
+                _ => ranges.push((place.record, end)),
+            }
+        }
+        let show = |(first, end): &(u32, u32)| match end - first {
+            1 => first.to_string(),
+            _ => format!("{first} to {}", end - 1),
+        };
+        ranges.iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The bytes of one or several groups: which records must be in them, and where they begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payload<'a> {
@@ -301,4 +320,30 @@ fn looks_like_a_record(bytes: &[u8]) -> bool {
     let kind = cursor.bytes(5).map(|b| b[4]);
     length.is_some_and(|length| u64::from(length) >= record::SHORT_HEAD && length as usize <= bytes.len())
         && kind.is_some_and(|kind| (1..=record::KINDS as u8).contains(&kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range() {
+        let lost = |record, count| Lost { place: Place { record, ..Place::default() }, count, head: None };
+        let check = |lost: &[Lost], expected: &str| assert_eq!(Lost::numbers(lost), expected);
+        check(&[], "");
+        check(&[lost(3, 1)], "3");
+        check(&[lost(3, 1), lost(4, 2), lost(9, 1)], "3 to 5, 9");
+        check(&[lost(u32::MAX - 1, 5)], &(u32::MAX - 1).to_string());
+    }
+
+    #[test]
+    fn names_of_segments() {
+        let check = |name: &str, expected| assert_eq!(number_of(name), expected, "{name}");
+        check("00000007.seg", Some(7));
+        check("123456789.seg", Some(123_456_789));
+        check("7.seg", None);
+        check("+0000007.seg", None);
+        check("99999999999.seg", None);
+        check("00000007.seg-1", None);
+    }
 }

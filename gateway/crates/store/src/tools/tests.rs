@@ -55,6 +55,11 @@ impl Rig {
     fn turn<T>(&mut self, work: impl FnOnce(&mut Batch) -> T) -> T {
         let journal = self.journal.as_mut().unwrap();
         let mut batch = journal.begin();
+        let live = &mut self.live;
+        journal.compact(&mut batch, &mut |moved| {
+            live.iter_mut().filter(|stored| stored.id == moved.id).for_each(|stored| stored.place = moved.to);
+            true
+        });
         let result = work(&mut batch);
         let position = journal.submit(batch);
         self.told.wait(position).unwrap();
@@ -104,6 +109,30 @@ impl Rig {
             let open = batch.new_unit();
             batch.message(message(n + 1, Some(open)));
         });
+    }
+
+    /// Until compaction has moved something and a segment was used again.
+    fn churn(&mut self) {
+        for round in 0..400 {
+            self.put(10);
+            // One of each ten stays.
+            let from = self.live.len() - 10;
+            let killed: Vec<Stored> = self.live.drain(from..from + 9).collect();
+            self.turn(|batch| {
+                let mut commit = Commit::default();
+                killed.iter().for_each(|stored| commit.kill(stored.id, stored.place));
+                commit.set("round", round.to_string());
+                batch.commit(commit);
+            });
+            if round % 5 == 4 {
+                self.checkpoint();
+            }
+            let stat = self.journal.as_ref().unwrap().stat();
+            if stat.moved_bytes > 20_000 && stat.recycled > 1 {
+                return;
+            }
+        }
+        panic!("nothing was moved: {:?}", self.journal.as_ref().unwrap().stat());
     }
 
     /// A message whose body ends in a file.

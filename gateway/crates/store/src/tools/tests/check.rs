@@ -51,12 +51,16 @@ fn a_flipped_byte_is_found_or_changes_nothing() {
         let mut files = segments(&rig.data());
         files.extend(["checkpoint", "format"].map(|name| rig.data().join(name)));
         files.extend(rig.data().join("bodies").read_dir().unwrap().map(|entry| entry.unwrap().path()));
+        if killed {
+            // Only what lies behind the checkpoint is another case.
+            files.retain(|path| *path == newest);
+        }
         let (mut found, mut harmless) = (0, 0);
         for path in &files {
             let original = std::fs::read(path).unwrap();
             // Something of each field of a header of a group, and here and there.
             let fields = [0, 9, 13, 21, 25, 33, 37, 41, 45, 49, 53, 61, 77, 80, 85, 88, 97];
-            let places = (0..original.len()).filter(|at| fields.contains(&(at % 16_384)) || at % 2003 == 0);
+            let places = (0..original.len()).filter(|at| fields.contains(&(at % 32_768)) || at % 4001 == 0);
             for at in places {
                 flip(path, at);
                 let report = check(&rig.data());
@@ -80,7 +84,7 @@ fn a_flipped_byte_is_found_or_changes_nothing() {
                 std::fs::write(path, &original).unwrap();
             }
         }
-        assert!(found > 50 && harmless > 20, "{found} {harmless}");
+        assert!(found > 10 && harmless > 3, "{found} {harmless}");
     }
 }
 

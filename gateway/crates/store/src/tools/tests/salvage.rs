@@ -1,7 +1,7 @@
 //! `salvage` saves just the rest, and says what is missing.
 
 use super::super::segment::path_of;
-use super::super::{SalvageReport, salvage};
+use super::super::{SalvageReport, backup, check, restore, salvage};
 use super::*;
 
 fn sample() -> Rig {
@@ -186,6 +186,35 @@ fn a_body_that_looks_like_a_record_is_none() {
     let orders: Vec<u64> = found.messages.keys().copied().collect();
     assert!(!orders.contains(&stored.order));
     assert_eq!(orders.len(), 7);
+}
+
+#[test]
+fn what_was_moved_is_where_it_lies_now() {
+    let mut rig = Rig::new();
+    rig.work();
+    rig.churn();
+    rig.put(3);
+    rig.kill();
+    let expected = holds(&rig.data()).unwrap();
+    assert_eq!(check(&rig.data()).unwrap().findings, []);
+    let to = rig.path("backup");
+    backup(&rig.data(), &to, false, 1).unwrap();
+    restore(&to, &rig.path("again")).unwrap();
+    assert_eq!(holds(&rig.path("again")).unwrap(), expected);
+    let (report, found) = saved(&rig);
+    assert!(same(&found, &expected));
+    assert!(report.lost.is_empty() && report.doubtful.is_empty(), "{report:?}");
+    // Without the list everything is there too, but what was ended in segments that were used again may be back.
+    std::fs::remove_dir_all(rig.path("saved")).unwrap();
+    std::fs::remove_file(rig.data().join("checkpoint")).unwrap();
+    let (report, found) = saved(&rig);
+    assert!(expected.messages.iter().all(|(order, content)| found.messages.get(order) == Some(content)));
+    assert!(expected.keyed.iter().all(|pair| found.keyed.contains(pair)));
+    let doubtful: Vec<u64> = report.doubtful.iter().map(|doubt| doubt.id.as_u64()).collect();
+    for (order, _) in found.messages.iter().filter(|(order, _)| !expected.messages.contains_key(order)) {
+        assert!(doubtful.contains(order), "message {order} is back, and nobody is told");
+    }
+    assert!(report.lost.is_empty(), "{:?}", report.lost);
 }
 
 #[test]
