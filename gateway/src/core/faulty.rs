@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use store::mem::MemStore;
 use store::{
-    Batch, BodyFiles, BodyRef, Commit, Id, KeyedChange, Moved, Op, Place, Position, Recovered,
+    Batch, BodyFiles, BodyRef, ColdIndex, Commit, EntriesTicket, Id, KeyedChange, Moved, Op, OwnerId, Place, Position, Recovered,
     RecoveredMessage, Room, SnapshotTicket, Stat, Store, StoreError, UnitId, Watch,
 };
 use tokio::sync::Notify;
@@ -265,6 +265,14 @@ impl Store for Faulty {
             prepared: Vec::new(),
             restored: false,
         })
+    }
+
+    fn entries(&mut self, owner: OwnerId) -> EntriesTicket {
+        self.inner.entries(owner)
+    }
+
+    fn cold_index(&self) -> Option<ColdIndex> {
+        self.inner.cold_index()
     }
 
     fn snapshot(&mut self) -> SnapshotTicket {

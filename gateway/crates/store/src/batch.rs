@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::format::record;
 use crate::head::Head;
 use crate::layout::{GroupPlan, Layout, Spot};
-use crate::{BodyFile, Id, OwnerId, Place, Position, UnitId};
+use crate::{BodyFile, Id, OwnerId, Place, Position, RecoveredMessage, UnitId};
 
 /// A message to be stored.
 #[derive(Debug, Clone)]
@@ -37,6 +37,24 @@ pub struct NewMessage {
     /// The file that holds the end of the body, written before ([`crate::BodyFiles::write`]): the record has only
     /// what comes before that.
     pub file: Option<BodyFile>,
+}
+
+impl NewMessage {
+    /// What a start would find of it.
+    pub(crate) fn recovered(&self, stored: &Stored) -> RecoveredMessage {
+        RecoveredMessage {
+            id: stored.id,
+            owner: self.owner,
+            order: stored.order,
+            priority: self.priority,
+            persistent: self.persistent,
+            expiry_ms: self.expiry_ms,
+            tags: self.tags,
+            place: stored.place,
+            envelope_length: self.envelope.len() as u32,
+            body_length: self.body.len() as u32,
+        }
+    }
 }
 
 /// What became of a [`NewMessage`].

@@ -23,9 +23,10 @@ use crate::format::record::{self, Parsed};
 use crate::journal::Segments;
 use crate::layout::Spot;
 use crate::ledger::RealChange;
-use crate::{KeyedChange, Place, StoreError};
+use crate::{KeyedChange, OwnerId, Place, StoreError};
 
 const TREE: &str = "keyed";
+const COLD_TREE: &str = "cold";
 const DIRECTORY: &str = "index";
 /// The position of the tree; keys of the callers have another first byte.
 const POSITION_KEY: &[u8] = b"p";
@@ -69,6 +70,8 @@ struct Inner {
 struct Trees {
     db: sled::Db,
     keyed: sled::Tree,
+    /// Index entries that memory has no room for. Nothing of an earlier start is ever read.
+    cold: sled::Tree,
 }
 
 #[derive(Debug, Default)]
@@ -101,6 +104,11 @@ impl KeyedIndex {
         decode(key, &entry).map(|e| e.1)
     }
 
+    /// The part of the index that holds what memory has no room for.
+    pub(crate) fn cold(&self, start: u32) -> ColdIndex {
+        ColdIndex { inner: Arc::clone(&self.inner), start }
+    }
+
     /// The keys that begin with `prefix`, in their order, and their values.
     pub fn scan(&self, prefix: &[u8]) -> Vec<(Vec<u8>, Bytes)> {
         let Some(trees) = self.inner.trees() else { return Vec::new() };
@@ -112,6 +120,45 @@ impl KeyedIndex {
                 Some((key, value))
             })
             .collect()
+    }
+}
+
+/// Keeps index entries of owners for whom memory has no room. It is derived: what it has lost, the journal has
+/// ([`crate::Store::entries`]). Blocks; not for the core.
+#[derive(Debug, Clone)]
+pub struct ColdIndex {
+    inner: Arc<Inner>,
+    start: u32,
+}
+
+impl ColdIndex {
+    /// Keeps what the caller knows of an owner. False if it cannot: then whoever has it must keep it.
+    pub fn put(&self, owner: OwnerId, entries: &[u8]) -> bool {
+        let Some(trees) = self.inner.trees() else { return false };
+        let head = [self.start, checksum(&owner.0.to_be_bytes(), entries)];
+        let mut value: Vec<u8> = head.iter().flat_map(|n| n.to_le_bytes()).collect();
+        value.extend_from_slice(entries);
+        trees.cold.insert(owner.0.to_be_bytes(), value).is_ok()
+    }
+
+    /// What was put last; none if it is not there, or does not verify.
+    pub fn get(&self, owner: OwnerId) -> Option<Vec<u8>> {
+        let value = self.inner.trees()?.cold.get(owner.0.to_be_bytes()).ok()??;
+        let mut cursor = crate::format::Cursor::new(&value);
+        let (start, expected) = (cursor.u32()?, cursor.u32()?);
+        let entries = cursor.bytes(cursor.remaining())?;
+        let is_ours = start == self.start && checksum(&owner.0.to_be_bytes(), entries) == expected;
+        is_ours.then(|| entries.to_vec())
+    }
+
+    /// It is in memory again.
+    pub fn remove(&self, owner: OwnerId) {
+        if let Some(trees) = self.inner.trees()
+            && let Err(error) = trees.cold.remove(owner.0.to_be_bytes())
+        {
+            // It is never read again without being put again.
+            tracing::debug!(%error, "cold entries stay in the index");
+        }
     }
 }
 
@@ -157,7 +204,9 @@ impl IndexCopy {
                     by_place.insert(place, (key.to_vec(), value));
                 }
             }
-            Ok(Self { trees: Some(Trees { db, keyed }), identity, by_place })
+            db.drop_tree(COLD_TREE)?;
+            let cold = db.open_tree(COLD_TREE)?;
+            Ok(Self { trees: Some(Trees { db, keyed, cold }), identity, by_place })
         }));
         opened.ok()?.ok()
     }
@@ -491,7 +540,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(DIRECTORY);
         let copy = IndexCopy::try_open(&path).unwrap();
-        let Trees { db, keyed } = copy.trees.unwrap();
+        let Trees { db, keyed, .. } = copy.trees.unwrap();
         let mut round = 0u32;
         while db.size_on_disk().unwrap() <= SWOLLEN_BYTES_MIN {
             round += 1;

@@ -10,6 +10,7 @@ mod committer;
 mod compaction;
 #[cfg(test)]
 mod crash;
+mod entries;
 mod reader;
 mod recover;
 mod replay;
@@ -34,6 +35,7 @@ use shared::{Job, Shared, Submitted, Taken, Work};
 use space::Space;
 use upkeep::Upkeep;
 
+pub use entries::EntriesTicket;
 pub(crate) use reader::Segments;
 pub use snapshot::SnapshotTicket;
 
@@ -47,8 +49,8 @@ use crate::layout::{Layout, Spot};
 use crate::ledger::{Ledger, RealChange};
 use crate::planted::{Bug, is_planted};
 use crate::{
-    BodyFiles, BodyRef, Id, KeyedIndex, Moved, Op, Place, Position, Recovered, Room, Stat, Store, StoreError,
-    Watch,
+    BodyFiles, BodyRef, ColdIndex, Id, KeyedIndex, Moved, Op, OwnerId, Place, Position, Recovered, Room,
+    Stat, Store, StoreError, Watch,
 };
 
 const LOCK: &str = "lock";
@@ -448,6 +450,23 @@ impl Store for Journal {
 
     fn body_files(&self) -> BodyFiles {
         self.body_files.clone()
+    }
+
+    fn entries(&mut self, owner: OwnerId) -> EntriesTicket {
+        let durable = self.shared.durable_position();
+        let entries = self.ledger.entries(0).into_iter();
+        let (open, prepared) = self.ledger.units();
+        EntriesTicket {
+            owner: owner.0,
+            segments: entries.filter_map(|e| self.segments.slot(e.number).map(|slot| (e, slot))).collect(),
+            undecided: open.into_iter().chain(prepared).collect(),
+            batches: self.recent.iter().filter(|batch| batch.position > durable).map(Arc::clone).collect(),
+            known: Vec::new(),
+        }
+    }
+
+    fn cold_index(&self) -> Option<ColdIndex> {
+        self.index.as_ref().map(|index| index.cold(self.start))
     }
 
     fn snapshot(&mut self) -> SnapshotTicket {

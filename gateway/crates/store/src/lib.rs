@@ -34,8 +34,8 @@ use bytes::Bytes;
 pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Prepare, Stored};
 pub use bodies::{BODY_FILE_BYTES, BodyFile, BodyFiles};
 pub use ids::{Id, OwnerId, Place, Position, UnitId};
-pub use index::KeyedIndex;
-pub use journal::{Journal, OpenOptions, SnapshotTicket};
+pub use index::{ColdIndex, KeyedIndex};
+pub use journal::{EntriesTicket, Journal, OpenOptions, SnapshotTicket};
 pub use stat::{Histogram, SegmentStat, Stat};
 
 /// A durable store of messages, keyed state and units.
@@ -72,6 +72,13 @@ pub trait Store: Send + Debug {
 
     /// The files of long bodies.
     fn body_files(&self) -> BodyFiles;
+
+    /// The messages of one owner as they are now, for whoever has let go of their index entries. They are read when the
+    /// ticket is.
+    fn entries(&mut self, owner: OwnerId) -> EntriesTicket;
+
+    /// Where index entries may be put that memory has no room for; none if the store has no index.
+    fn cold_index(&self) -> Option<ColdIndex>;
 
     /// A consistent copy of the store while it runs: the ticket is good when the next checkpoint is durable, which is
     /// due at once.

@@ -12,9 +12,9 @@ use crate::files::mem::MemFiles;
 use crate::head::Head;
 use crate::layout::{Layout, Spot};
 use crate::{
-    Batch, BodyFiles, BodyRef, Commit, Id, KeyedChange, Moved, NewMessage, Op, Place, Position, Prepare,
-    PreparedUnit, ReadRecord, Record, Recovered, RecoveredMessage, Room, SnapshotTicket, Stat, Store,
-    StoreError, UnitId, Watch,
+    Batch, BodyFiles, BodyRef, ColdIndex, Commit, EntriesTicket, Id, KeyedChange, Moved, NewMessage, Op,
+    OwnerId, Place, Position, Prepare, PreparedUnit, ReadRecord, Record, Recovered, RecoveredMessage, Room,
+    SnapshotTicket, Stat, Store, StoreError, UnitId, Watch,
 };
 
 /// Only for the arithmetic of places.
@@ -134,18 +134,7 @@ impl MemStore {
     fn apply(&mut self, op: Op) {
         match op {
             Op::Message(stored, message) => {
-                let entry = RecoveredMessage {
-                    id: stored.id,
-                    owner: message.owner,
-                    order: stored.order,
-                    priority: message.priority,
-                    persistent: message.persistent,
-                    expiry_ms: message.expiry_ms,
-                    tags: message.tags,
-                    place: stored.place,
-                    envelope_length: message.envelope.len() as u32,
-                    body_length: message.body.len() as u32,
-                };
+                let entry = message.recovered(&stored);
                 match message.unit {
                     Some(unit) => self.units.entry(unit).or_default().messages.push(entry),
                     None => drop(self.messages.insert(stored.id, entry)),
@@ -239,6 +228,15 @@ impl Store for MemStore {
 
     fn body_files(&self) -> BodyFiles {
         self.files.clone()
+    }
+
+    fn entries(&mut self, owner: OwnerId) -> EntriesTicket {
+        let known = self.messages.values().filter(|message| message.owner == owner).copied().collect();
+        EntriesTicket { owner: owner.0, known, ..EntriesTicket::default() }
+    }
+
+    fn cold_index(&self) -> Option<ColdIndex> {
+        None
     }
 
     fn snapshot(&mut self) -> SnapshotTicket {

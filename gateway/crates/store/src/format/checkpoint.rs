@@ -42,7 +42,8 @@ pub(crate) struct SegmentEntry {
 
 impl SegmentEntry {
     pub(crate) fn is_dead(&self, record: u32) -> bool {
-        self.dead.get(record as usize / 8).is_none_or(|byte| byte & (1 << (record % 8)) != 0)
+        record >= self.records
+            || self.dead.get(record as usize / 8).is_none_or(|byte| byte & (1 << (record % 8)) != 0)
     }
 }
 

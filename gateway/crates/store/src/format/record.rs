@@ -117,6 +117,11 @@ impl Head {
         self.kind == Kind::Message && self.flags & IN_FILE != 0
     }
 
+    /// Whether it is a message of this owner.
+    pub(crate) fn is_message_of(&self, owner: OwnerId) -> bool {
+        self.message.is_some_and(|message| message.owner == owner)
+    }
+
     /// The index entry, if it is that of a message whose lengths are possible. Where the body ends in a file, its
     /// length is not in it: [`body_name`] says.
     pub(crate) fn recovered(&self, place: Place) -> Option<RecoveredMessage> {

@@ -170,23 +170,39 @@ impl Reading {
     }
 }
 
-/// The records that live, by the footer or, where a kill has left none, by the groups themselves.
+/// The records that live.
 fn live_records(segment: &SegmentFile, entry: &SegmentEntry) -> Result<Vec<(Place, u32)>, StoreError> {
     let mut live = Vec::new();
-    let mut look = |offset: u32, record: u32, head: &Head| {
-        if offset < entry.end && !entry.is_dead(record) {
-            live.push((Place { segment: entry.number, offset, record }, head.length));
+    visit_records(segment, Some(entry.end), |place, head| {
+        if place.offset < entry.end && !entry.is_dead(place.record) {
+            live.push((place, head.length));
         }
-    };
+        Ok(())
+    })?;
+    Ok(live)
+}
+
+/// Visits the records of a segment, by the footer or, where there is none, by the groups themselves: up to where they
+/// end, or if that is not known up to the first that does not verify, as it is with the segment that is being written.
+pub(crate) fn visit_records(
+    segment: &SegmentFile,
+    end: Option<u32>,
+    mut visit: impl FnMut(Place, &Head) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let number = segment.number;
     if let Some(lines) = read_footer(segment)? {
         for ((offset, head), record) in lines.iter().zip(0..) {
-            look(*offset, record, head);
+            visit(Place { segment: number, offset: *offset, record }, head)?;
         }
-        return Ok(live);
+        return Ok(());
     }
-    let mut at = Spot { segment: entry.number, offset: 0 };
-    while at.offset < entry.end {
-        let (header, payload) = read_group(segment, at)?;
+    let mut at = Spot { segment: number, offset: 0 };
+    while end.is_none_or(|end| at.offset < end) {
+        let (header, payload) = match (read_group(segment, at), end) {
+            (Ok(group), _) => group,
+            (Err(StoreError::Damaged { .. }), None) => break,
+            (Err(error), _) => return Err(error),
+        };
         let mut lines = Vec::new();
         let mut offset = at.offset + group::HEADER as u32;
         for record in split_all(&payload) {
@@ -198,11 +214,11 @@ fn live_records(segment: &SegmentFile, entry: &SegmentEntry) -> Result<Vec<(Plac
             let Some((offset, head)) = Head::read_line(&mut cursor) else {
                 return Err(segment.damaged(at.offset, "a group has fewer records than it says"));
             };
-            look(offset, record, &head);
+            visit(Place { segment: number, offset, record }, &head)?;
         }
         at = header.end();
     }
-    Ok(live)
+    Ok(())
 }
 
 fn read_group(segment: &SegmentFile, at: Spot) -> Result<(GroupHeader, Vec<u8>), StoreError> {

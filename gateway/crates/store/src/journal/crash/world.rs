@@ -242,6 +242,17 @@ impl World {
     fn read_all(&mut self) -> Checked {
         let hidden = self.state.prepared.values().chain(self.open.values()).flat_map(|u| &u.messages);
         let ids: Vec<Id> = self.state.messages.iter().chain(hidden).copied().collect();
+        let entries = self.journal().entries(OwnerId(7)).read();
+        let entries = entries.map_err(|error| format!("the entries cannot be read: {error}"))?;
+        if entries.iter().map(|entry| entry.id).collect::<BTreeSet<_>>() != self.state.messages {
+            return Err(format!("entries {entries:?} instead of {:?}", self.state.messages));
+        }
+        for entry in entries {
+            let read = self.journal().body(entry.id, entry.place).read();
+            if !read.is_ok_and(|record| record.body.len() == entry.body_length as usize) {
+                return Err(format!("the entry {entry:?} is wrong"));
+            }
+        }
         for id in ids {
             let place = self.places[&id];
             let read = self.journal().body(id, place).read();

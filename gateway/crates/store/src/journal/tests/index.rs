@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::KeyedIndex;
+use crate::{Id, KeyedIndex, OwnerId, UnitId};
 
 fn open(directory: &Path) -> (Box<Journal>, Recovered) {
     let (journal, recovered) = Journal::open(OpenOptions::new(directory, Arc::new(Told::default()))).unwrap();
@@ -183,4 +183,54 @@ fn one_that_breaks_while_it_is_used_is_made_anew() {
     let (journal, recovered) = open(directory.path());
     assert_eq!(recovered.keyed.len(), 299);
     assert_eq!(journal.stat().index_rebuilds, 0, "the new one is good enough for a start");
+}
+
+#[test]
+fn cold_entries_are_kept_until_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let (journal, _) = open(directory.path());
+    let cold = journal.cold_index().unwrap();
+    let (one, two) = (OwnerId(1), OwnerId(2));
+    assert_eq!(cold.get(one), None);
+    assert!(cold.put(one, b"entries") && cold.put(one, b"newer") && cold.put(two, b""));
+    assert_eq!((cold.get(one), cold.get(two)), (Some(b"newer".to_vec()), Some(Vec::new())));
+    cold.remove(one);
+    assert_eq!(cold.get(one), None);
+    journal.break_index();
+    assert!(!cold.put(one, b"lost"), "whoever has them must keep them");
+    assert_eq!(cold.get(two), None, "the journal has them");
+    journal.close().unwrap();
+    let (journal, _) = open(directory.path());
+    let cold = journal.cold_index().unwrap();
+    assert_eq!((cold.get(one), cold.get(two)), (None, None));
+}
+
+/// Those of one owner among others, on disk and not yet, of a unit that is decided and of one that is not.
+#[test]
+fn the_entries_of_an_owner_are_read_from_the_journal() {
+    let mut rig = Rig::new();
+    let of = |owner: u64, unit| NewMessage { owner: OwnerId(owner), unit, ..message(3000) };
+    let mut wanted = Vec::new();
+    for number in 0..60 {
+        let stored = rig.write(|batch| batch.message(of(number % 3, None)));
+        if number % 3 == 1 {
+            wanted.push(stored);
+        }
+    }
+    let dead = wanted.remove(4);
+    rig.kill(&dead);
+    let real = rig.submit(|batch| {
+        batch.message(of(1, Some(UnitId(Id::new(1, 999)))));
+        let unit = batch.new_unit();
+        let stored = batch.message(of(1, Some(unit)));
+        batch.commit(Commit { unit: Some(unit), ..Commit::default() });
+        stored
+    });
+    wanted.push(real);
+    let entries = rig.journal().entries(OwnerId(1)).read().unwrap();
+    let ids = |entries: &[crate::RecoveredMessage]| entries.iter().map(|e| e.id).collect::<Vec<_>>();
+    assert_eq!(ids(&entries), wanted.iter().map(|w| w.id).collect::<Vec<_>>());
+    assert!(entries.iter().zip(&wanted).all(|(entry, wanted)| entry.place == wanted.place));
+    rig.journal().turn_inline();
+    assert_eq!(rig.journal().entries(OwnerId(1)).read().unwrap(), entries, "when it is on disk too");
 }
