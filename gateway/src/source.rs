@@ -348,9 +348,9 @@ async fn addressed(source: &LocalSource, core: &CoreHandle, batch: Vec<LockedBod
                 break;
             }
         };
-        if let Delivery::Device { message, file: named, .. } = &mut delivery {
+        if let Delivery::Device { message, .. } = &mut delivery {
             let same = file.as_ref().filter(|file| has_same_end(&message.payload, original.bytes(), file));
-            *named = match same {
+            message.file = match same {
                 Some(file) => Some(file.clone()),
                 None => match write_long(core, &message.payload).await {
                     Ok(file) => file,

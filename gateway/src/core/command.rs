@@ -134,8 +134,6 @@ pub(crate) struct DevicePutBody {
     /// Blank: the embedded queue manager.
     pub(crate) q_mgr: QMgrName,
     pub(crate) message: DeviceMessage,
-    /// The file of a long payload.
-    pub(crate) file: Option<BodyFile>,
 }
 
 /// A message that a device refused for good.
@@ -172,12 +170,7 @@ pub(crate) struct HandOver {
 #[derive(Debug)]
 pub(crate) enum Delivery {
     /// To a device; if that cannot take it, to the dead-letter queue.
-    Device {
-        device: DeviceName,
-        message: Box<DeviceMessage>,
-        /// The file of a long payload.
-        file: Option<BodyFile>,
-    },
+    Device { device: DeviceName, message: Box<DeviceMessage> },
     /// To the dead-letter queue.
     DeadLetter(Reason),
 }

@@ -6,7 +6,7 @@ use mqe::area::{Accepted, PutGone, Undelivered};
 use mqe::frame::{FRAME_BYTES_MAX, Frame, PutOutcome};
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
 use qmgr::{PutContext, Putter, Rights, UnitPut};
-use store::{BodyFile, BodyRef, Commit, Record, UnitId};
+use store::{BodyRef, Commit, Record, UnitId};
 
 use super::command::{Command, DeadLetter, DevicePut, DevicePutBody, RejectedMessage};
 use super::lanes::Lane;
@@ -89,12 +89,12 @@ impl Core {
         commit: &Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
-        let DevicePutBody { queue, q_mgr, message, file } = body;
+        let DevicePutBody { queue, q_mgr, message } = body;
         // A device that bears the name of this queue manager or of the gateway takes none of their messages.
         let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.wiring.gateway;
         let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
         if let Some(other) = other.filter(|_| !is_ours) {
-            return self.give_to_device(&other, message, file, unit, commit, turn);
+            return self.give_to_device(&other, message, unit, commit, turn);
         }
         let Some(md) = message.to_mq(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
@@ -109,13 +109,13 @@ impl Core {
             context: PutContext::Default,
         };
         let put = UnitPut { queue, q_mgr, md, body: message.payload.clone() };
-        let (now, named) = (turn.qmgr_now(), file.clone());
+        let (now, file) = (turn.qmgr_now(), message.file.clone());
         let batch = &mut turn.batch;
-        match self.queue_manager.put_in_unit_with_file(now, &putter, put, named, commit, batch) {
+        match self.queue_manager.put_in_unit_with_file(now, &putter, put, file, commit, batch) {
             Ok(_) => Ok(()),
             // Not a queue manager that MQ knows: perhaps a device that has not been heard of.
             Err(Reason::UNKNOWN_REMOTE_Q_MGR) if !is_ours => match DeviceName::try_from(q_mgr) {
-                Ok(other) => self.give_to_device(&other, message, file, unit, commit, turn),
+                Ok(other) => self.give_to_device(&other, message, unit, commit, turn),
                 Err(_) => Err(Reason::UNKNOWN_REMOTE_Q_MGR),
             },
             Err(reason) => Err(reason),
@@ -126,7 +126,6 @@ impl Core {
         &mut self,
         other: &DeviceName,
         message: DeviceMessage,
-        file: Option<BodyFile>,
         unit: UnitId,
         commit: &Commit,
         turn: &mut Turn,
@@ -141,7 +140,7 @@ impl Core {
                     q_mgr: other.queue_manager(),
                     md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
                     body: message.payload,
-                    file,
+                    file: message.file,
                 };
                 self.put_dead_letter(dead, commit, turn)
             }

@@ -72,7 +72,7 @@ impl Core {
     ) -> Result<Went, Reason> {
         let Some(unit) = commit.unit else { return Err(Reason::UOW_NOT_AVAILABLE) };
         let reason = match delivery {
-            Delivery::Device { device, message, file } => {
+            Delivery::Device { device, message } => {
                 match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
                     Ok(Accepted::Stored(_) | Accepted::Expired) => return Ok(Went::ToDevice),
                     // Room comes by itself: a dead letter would be one for ever.

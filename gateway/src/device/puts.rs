@@ -76,14 +76,12 @@ pub(super) async fn deliver(
 }
 
 /// The put with its payload in a file, where that is long. What cannot be written now is put again by the device.
-async fn with_file(core: &CoreHandle, body: DevicePutBody) -> Result<DevicePutBody, Reason> {
-    match crate::core::write_long(core, &body.message.payload).await {
-        Ok(file) => Ok(DevicePutBody { file, ..body }),
-        Err(error) => {
-            tracing::warn!(%error, "a long put cannot be taken now");
-            Err(Reason::STORAGE_MEDIUM_FULL)
-        }
-    }
+async fn with_file(core: &CoreHandle, mut body: DevicePutBody) -> Result<DevicePutBody, Reason> {
+    body.message.file = crate::core::write_long(core, &body.message.payload).await.map_err(|error| {
+        tracing::warn!(%error, "a long put cannot be taken now");
+        Reason::STORAGE_MEDIUM_FULL
+    })?;
+    Ok(body)
 }
 
 struct Waiting {
@@ -131,7 +129,7 @@ fn unwrap(message: DeviceMessage, passed: ExitMessage) -> Result<DevicePutBody, 
         ..xqh.msg_desc
     };
     let message = DeviceMessage { queue: xqh.remote_q_name, descriptor, payload, ..message };
-    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, message, file: None })
+    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, message })
 }
 
 /// Replies come home without a definition for each device (mqe.md 6.5): the reply-to queue of the device becomes

@@ -19,7 +19,7 @@ pub(crate) fn delivery(message: ExitMessage, q_mgr: QMgrName, expiry_ms: u64) ->
         DeviceMessage::from_mq(xqh.remote_q_name, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
     // The embedded descriptor has the expiry of the time of the put; what counts is when the store says it is over.
     message.expiry_ms = Some(expiry_ms).filter(|at| *at > 0);
-    Delivery::Device { device, message: Box::new(message), file: None }
+    Delivery::Device { device, message: Box::new(message) }
 }
 
 /// The dead letter of a message as it lay on the transmission queue (mq-objects.md 1.8). One without a readable
