@@ -74,7 +74,7 @@ impl Service {
                 }
             }
         };
-        tokio::time::timeout(LONG, waiting).await.expect("it comes to the device");
+        assert!(tokio::time::timeout(LONG, waiting).await.is_ok(), "it does not come to the device");
     }
 }
 

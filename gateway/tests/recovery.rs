@@ -38,7 +38,7 @@ impl Service {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let mut service = Self { child, mq: String::new() };
         let mq = line.split_whitespace().find_map(|word| word.strip_prefix("mq="));
-        let (host, port) = mq.and_then(|mq| mq.rsplit_once(':')).unwrap_or_else(|| panic!("{line:?}"));
+        let (host, port) = mq.and_then(|mq| mq.rsplit_once(':')).unwrap();
         service.mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
         service
     }
@@ -57,20 +57,22 @@ impl Service {
     }
 
     /// The ids of the messages that a tool tells of, one JSON object a line.
+    #[expect(clippy::unwrap_used, reason = "without the ids there is nothing to test")]
     fn ids(&self, folder: &Path, args: &[&str]) -> Vec<String> {
         let output = self.tool(folder, args);
         let lines = String::from_utf8_lossy(&output.stdout).into_owned();
         let id = |line: &str| {
-            let message: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            message["message_id"].as_str().unwrap_or_else(|| panic!("{line:?}")).to_owned()
+            let message: serde_json::Value = serde_json::from_str(line).unwrap();
+            message["message_id"].as_str().unwrap().to_owned()
         };
         lines.lines().map(id).collect()
     }
 
+    #[expect(clippy::unwrap_used, reason = "without the figure there is nothing to test")]
     fn recoveries(&self, folder: &Path) -> u64 {
         let output = self.tool(folder, &["status", "--json"]);
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        report["store"]["recoveries"].as_u64().unwrap_or_else(|| panic!("{output:?}"))
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["store"]["recoveries"].as_u64().unwrap()
     }
 }
 

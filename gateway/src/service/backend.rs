@@ -81,7 +81,7 @@ impl AdminBackend for Backend {
             let copied = Snapshot::of(ticket, &directory, time_ms)?.copy_to(&to, incremental);
             match &copied {
                 Ok(report) => {
-                    tracing::info!(to = report.to, bytes = report.bytes_copied, "a backup was made")
+                    tracing::info!(to = report.to, bytes = report.bytes_copied, "a backup was made");
                 }
                 Err(error) => tracing::warn!(to = %to.display(), %error, "no backup was made"),
             }
