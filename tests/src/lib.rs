@@ -8,7 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]
 
 pub mod device;
+pub mod disk;
 pub mod java;
+pub mod ledger;
 pub mod mq;
 pub mod pcap;
 pub mod process;
@@ -17,4 +19,5 @@ pub mod seed;
 pub mod service;
 pub mod tidy;
 pub mod tools;
+pub mod traffic;
 pub mod wait;

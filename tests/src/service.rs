@@ -26,6 +26,7 @@ pub struct Service {
     process: Option<Process>,
     program: PathBuf,
     folder: TempDir,
+    data: PathBuf,
     args: Vec<String>,
     mq: SocketAddr,
     devices: SocketAddr,
@@ -44,9 +45,11 @@ impl Service {
 
     /// A service that is not started yet: arguments can be added, files put into its folder.
     pub fn prepare(program: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         Self {
             program: program.into(),
-            folder: tempfile::tempdir().unwrap(),
+            data: folder.path().join("data"),
+            folder,
             args: Vec::new(),
             mq: free_address(),
             devices: free_address(),
@@ -61,6 +64,21 @@ impl Service {
     pub fn with(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
         self
+    }
+
+    /// Its data directory is there, and not in its folder.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<PathBuf>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Adds a configuration for every later start.
+    #[must_use]
+    pub fn with_config(self, text: &str) -> Self {
+        let file = self.folder().join("under-test.toml");
+        std::fs::write(&file, text).unwrap();
+        self.with(&["--config", &file.display().to_string()])
     }
 
     /// Starts it (again), with the same data at the same addresses, and waits for `ready`.
@@ -118,6 +136,12 @@ impl Service {
         process.wait(STOP)
     }
 
+    /// How it ended by itself.
+    #[track_caller]
+    pub fn ended(&mut self) -> Finished {
+        self.process.take().expect("it was started").wait(STOP)
+    }
+
     /// The running process.
     pub fn process(&mut self) -> &mut Process {
         self.process.as_mut().expect("it runs")
@@ -130,7 +154,7 @@ impl Service {
 
     /// Its data directory.
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.data.clone()
     }
 
     /// Where MQ clients connect.
