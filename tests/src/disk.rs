@@ -3,7 +3,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,9 +49,7 @@ impl Disk {
         if !disk.mount_backing(mib) {
             return None;
         }
-        fs::write(&disk.image, vec![0; usize::try_from(mib * MIB).unwrap()]).unwrap();
         disk.format(mib);
-        disk.back_metadata();
         fill_holes(&disk.image, 0..mib * MIB);
         disk.mount_image().then_some(disk)
     }
@@ -114,12 +111,15 @@ impl Disk {
             }
         }
         assert!(broken > 0, "{} has no blocks behind {offset}:\n{listed}", file.display());
+        // What is used now is all there is.
         self.resize_backing(self.backed());
     }
 
     /// The device is whole again.
     pub fn repair(&self) {
-        self.resize_backing(fs::metadata(&self.image).unwrap().len() + MIB);
+        let bytes = fs::metadata(&self.image).unwrap().len();
+        self.resize_backing(bytes + MIB);
+        fill_holes(&self.image, 0..bytes);
     }
 
     fn prepare(image: &str) -> Self {
@@ -223,15 +223,11 @@ fn extent(line: &str) -> Option<Extent> {
     Some(Extent { logical, physical, count: parts.next()?.parse().ok()? })
 }
 
-/// Writes what is there already, so that it has blocks.
+/// Gives blocks to what has none, and changes nothing.
 fn fill_holes(file: &Path, range: std::ops::Range<u64>) {
-    let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
-    let mut at = range.start;
-    while at < range.end {
-        let mut bytes = vec![0; usize::try_from(MIB.min(range.end - at)).unwrap()];
-        file.read_exact_at(&mut bytes, at).unwrap();
-        file.write_all_at(&bytes, at).unwrap();
-        at += bytes.len() as u64;
+    let file = OpenOptions::new().write(true).open(file).unwrap();
+    if !range.is_empty() {
+        fallocate(&file, FallocateFlags::KEEP_SIZE, range.start, range.end - range.start).unwrap();
     }
 }
 

@@ -111,6 +111,22 @@ impl Ledger {
         missing.map(|(name, _)| name.clone()).collect()
     }
 
+    /// What a store should hold, according to a ledger that this one is not part of: `must` come, all others that
+    /// were put and not refused may. Nothing may come twice.
+    #[must_use]
+    pub fn expecting(must: &[String], others: &Ledger) -> Self {
+        let ledger = Self::default();
+        for (name, entry) in &others.books().entries {
+            if entry.put.is_none_or(|(put, _)| put != Put::Refused) {
+                ledger.put(std::slice::from_ref(name), Put::Doubtful);
+            }
+        }
+        for name in must {
+            ledger.put(std::slice::from_ref(name), Put::Taken);
+        }
+        ledger
+    }
+
     /// Fails if anything was lost, doubled, changed, torn from its unit of work or out of order.
     #[track_caller]
     pub fn assert_exact(&self) {

@@ -22,6 +22,8 @@ pub(crate) struct Fleet {
     pub(crate) devices: u32,
     /// Messages of each queue and way.
     pub(crate) messages: u32,
+    /// Bytes of a message.
+    pub(crate) size: u32,
     pub(crate) faults: &'static str,
     /// What the names of its devices begin with: another fleet on the same data has other devices.
     pub(crate) prefix: String,
@@ -37,7 +39,7 @@ impl Fleet {
         command.args(["--mq", &service.server("DEV.APP.SVRCONN"), "--via", "GATE1"]);
         command.args(["--queues", &QUEUES.to_string(), "--device-prefix", &self.prefix]);
         command.args(["--devices", &self.devices.to_string(), "--messages", &self.messages.to_string()]);
-        command.args(["--size", "200", "--online", "0.5", "--direction", "both"]);
+        command.args(["--size", &self.size.to_string(), "--online", "0.5", "--direction", "both"]);
         command.args(["--seed", &self.seed.to_string(), "--report"]).arg(&report);
         command.args(["--faults", self.faults]);
         (Process::start(name, command, service.folder()), report)
@@ -58,7 +60,8 @@ fn a_fleet_with_faulty_connections_is_exact() {
     let seed = Seed::new("fleet");
     let (devices, messages) = tools::count((2_000, 10), (50, 3));
     let service = Service::start(GATEWAY);
-    let fleet = Fleet { devices, messages, faults: "cut=0.1", prefix: "DEV".to_owned(), seed: seed.number };
+    let prefix = "DEV".to_owned();
+    let fleet = Fleet { devices, messages, size: 200, faults: "cut=0.1", prefix, seed: seed.number };
     let (process, report) = fleet.start(&service, "fleet");
     let report = exact(process, &report, tools::count(Duration::from_secs(400), Duration::from_secs(120)));
     let status = service.status();

@@ -6,8 +6,12 @@
 
 mod devices;
 mod fleet;
+mod folders;
+mod index;
 mod mq;
 
+/// Segments as small as they may be: then there are many.
+const CONFIG: &str = "[store]\nsegment_bytes = 1048576\n";
 /// The gateway under test.
 const GATEWAY: &str = env!("CARGO_BIN_EXE_mqe-gateway-under-test");
 /// The device simulator under test.

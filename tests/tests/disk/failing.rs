@@ -3,23 +3,22 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use integration_tests::disk::Disk;
-use integration_tests::ledger::{Ledger, Put};
+use integration_tests::ledger::Ledger;
 use integration_tests::seed::Seed;
 use integration_tests::service::Service;
-use integration_tests::traffic::{Devices, Getter, Outcome, Putter};
+use integration_tests::traffic::{Getter, Outcome, Putter};
 use integration_tests::{tools, wait};
 use rand::RngExt;
 
 use crate::GATEWAY;
 use crate::looks::{TIME, assert_clean, has_problem, is_drained};
+use crate::work::Work;
 
 const CONFIG: &str = "[store]\nsegment_bytes = 8388608\n";
 const LOCAL: &str = "DEV.QUEUE.1";
-const FROM_DEVICES: &str = "DEV.QUEUE.3";
 
 /// The newest segment, and where its groups end.
 fn newest_segment(service: &Service) -> (PathBuf, u64) {
@@ -33,68 +32,6 @@ fn newest_segment(service: &Service) -> (PathBuf, u64) {
     (path, end.next_multiple_of(4096))
 }
 
-/// Applications and devices at work, until they are told to end.
-struct Work {
-    ledger: Arc<Ledger>,
-    devices: Devices,
-    putters_end: Arc<AtomicBool>,
-    getters_end: Arc<AtomicBool>,
-    putters: Vec<std::thread::JoinHandle<()>>,
-    getters: Vec<std::thread::JoinHandle<Getter>>,
-}
-
-impl Work {
-    fn start(service: &Service, long: bool) -> Self {
-        let ledger = Arc::new(Ledger::default());
-        let options = service.connect_options("DEV.APP.SVRCONN");
-        let names: Vec<String> = (1..=3).map(|number| format!("DEV{number:05}")).collect();
-        let mut units = vec![vec![300], vec![2_000; 10], vec![60_000; 3]];
-        if long {
-            units.push(vec![1_200_000]);
-        }
-        let (putters_end, getters_end) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        let putter = |(queue, manager): (&str, &str), name: &str| {
-            Putter::new(&options, (queue, manager), name, &ledger).run(&putters_end, units.clone())
-        };
-        let mut putters: Vec<_> = names
-            .iter()
-            .map(|name| putter((&format!("ORDERS%{name}"), "GATE1"), &format!("to-{name}")))
-            .collect();
-        putters.push(putter((LOCAL, ""), "local"));
-        let getter = |queue| Getter::new(&options, queue, &ledger).run(&getters_end, 10);
-        let getters = [LOCAL, FROM_DEVICES].map(getter).into_iter().collect();
-        let mut devices = Devices::new(service.devices(), &names, &ledger);
-        devices.start(FROM_DEVICES, 200, 1_000);
-        Self { ledger, devices, putters_end, getters_end, putters, getters }
-    }
-
-    /// Something more arrives.
-    #[track_caller]
-    fn goes_on(&self, messages: usize) {
-        let arrived = self.ledger.arrived();
-        wait::until("messages", TIME, || (self.ledger.arrived() >= arrived + messages).then_some(()));
-    }
-
-    /// No more is put, all arrives, and the account is exact.
-    #[track_caller]
-    fn end(mut self, name: &str, service: &Service) {
-        self.putters_end.store(true, Ordering::Relaxed);
-        for putter in self.putters {
-            putter.join().unwrap();
-        }
-        let ledger = &self.ledger;
-        wait::until("all messages", TIME, || (ledger.missing() == 0 && is_drained(service)).then_some(()));
-        self.devices.stop();
-        self.getters_end.store(true, Ordering::Relaxed);
-        for getter in self.getters {
-            getter.join().unwrap();
-        }
-        let counts = [Put::Taken, Put::Refused, Put::Doubtful].map(|put| ledger.count(put));
-        eprintln!("{name}: taken/refused/doubtful {counts:?}");
-        ledger.assert_exact();
-    }
-}
-
 #[test]
 fn a_sync_that_fails_is_recovered_in_the_process() {
     let seed = Seed::new("disk_breaks");
@@ -103,7 +40,7 @@ fn a_sync_that_fails_is_recovered_in_the_process() {
     let mut service = Service::prepare(GATEWAY).with_data(disk.path().join("data")).with_config(CONFIG);
     service.restart();
     let id = service.process().id();
-    let work = Work::start(&service, true);
+    let work = Work::start(&service);
     let recoveries = |service: &Service| service.status()["store"]["recoveries"].as_u64().unwrap();
     let rounds = tools::count(30, 2);
     for round in 1..=rounds {

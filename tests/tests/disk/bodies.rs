@@ -1,0 +1,70 @@
+//! A message whose body has a file of its own, from an MQ client to a device through SIGKILLs: the file is there as
+//! long as the message, and goes some time later.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use integration_tests::ledger::Ledger;
+use integration_tests::seed::Seed;
+use integration_tests::service::Service;
+use integration_tests::traffic::{Devices, Getter, Outcome, Putter};
+use integration_tests::{tools, wait};
+use rand::RngExt;
+
+use crate::GATEWAY;
+use crate::looks::{TIME, assert_clean, command, is_drained};
+
+const LONG: usize = 3 << 20;
+const QUEUE: &str = "DEV.QUEUE.1";
+/// A checkpoint comes within a minute (STORE.md 4).
+const CHECKPOINT: Duration = Duration::from_secs(120);
+
+/// Files below `bodies/`.
+#[track_caller]
+fn files(service: &Service) -> usize {
+    fs::read_dir(service.data().join("bodies")).unwrap().count()
+}
+
+#[test]
+fn the_file_of_a_long_body_lives_as_long_as_the_message() {
+    let seed = Seed::new("bodies");
+    let mut rng = seed.rng();
+    let mut service = Service::start(GATEWAY);
+    let ledger = Arc::new(Ledger::default());
+    let options = service.connect_options("DEV.APP.SVRCONN");
+    let mut putter = Putter::new(&options, ("ORDERS%DEV00001", "GATE1"), "long", &ledger);
+    let mut devices = Devices::new(service.devices(), &["DEV00001".to_owned()], &ledger);
+    let mut getter = Getter::new(&options, QUEUE, &ledger);
+    for round in 0..tools::count(40, 2) {
+        assert_eq!(putter.put(&[LONG]), Outcome::Done);
+        wait::pause(Duration::from_micros(rng.random_range(0..100_000)));
+        service.kill();
+        service.restart();
+        assert!(files(&service) > 0, "the message lives and its file is gone");
+        assert_eq!(putter.put(&[500]), Outcome::Broken, "the connection was killed");
+        // Pulled, and a long one put the other way; killed in between.
+        devices.start(QUEUE, 1, LONG);
+        wait::pause(Duration::from_micros(rng.random_range(0..300_000)));
+        service.kill();
+        service.restart();
+        wait::until("the messages", TIME, || {
+            getter.get(1, Duration::ZERO)?;
+            (ledger.missing() == 0 && is_drained(&service)).then_some(())
+        });
+        devices.stop();
+        if !tools::full() {
+            // With a checkpoint of its own: else it can take a minute.
+            let (to, data) = (format!("backup-{round}"), service.data().display().to_string());
+            command(&["store", "backup", &to, "--data", &data], service.folder()).succeeded();
+        }
+        if !tools::full() || round % 20 == 0 {
+            wait::until("an empty folder of bodies", CHECKPOINT, || (files(&service) == 0).then_some(()));
+            assert_eq!(service.status()["store"]["body_files"], 0);
+        }
+    }
+    ledger.assert_exact();
+    service.stop();
+    assert_eq!(files(&service), 0);
+    assert_clean(&service.data(), service.folder());
+}
