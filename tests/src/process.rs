@@ -131,8 +131,25 @@ impl Process {
 
     /// Asks it to end (SIGTERM).
     pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Holds it where it is (SIGSTOP) while something is done.
+    pub fn held<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.signal(Signal::STOP);
+        let stat = format!("/proc/{}/stat", self.child.id());
+        wait::until("a process that is held", Duration::from_secs(10), || {
+            let stat = std::fs::read_to_string(&stat).unwrap();
+            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')).then_some(())
+        });
+        let outcome = work();
+        self.signal(Signal::CONT);
+        outcome
+    }
+
+    fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process has a number");
-        rustix::process::kill_process(id, Signal::TERM).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
     }
 
     /// Ends it at once (SIGKILL).

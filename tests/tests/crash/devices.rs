@@ -21,7 +21,7 @@ use crate::{CONFIG, GATEWAY};
 /// A start serves something within this.
 const PROGRESS: Duration = Duration::from_secs(60);
 /// A fleet that is not disturbed any more comes to its end.
-const END: Duration = Duration::from_secs(300);
+const END: Duration = Duration::from_secs(400);
 /// One life of so many lasts until the store has done of everything something.
 const LONG_LIFE: u32 = 20;
 
@@ -132,9 +132,9 @@ fn start(service: &Service, number: u64, seed: u64) -> [Running; 2] {
     let seed = seed.wrapping_add(number);
     let (devices, messages) = tools::count((200, 20), (40, 10));
     let (prefix, size) = (format!("DEV{number}X"), 2_000);
-    let many = Fleet { devices, messages, size, faults: "cut=0.1,crash=0.01", prefix, seed };
+    let many = Fleet { devices, messages, size, unit: 50, faults: "cut=0.1,crash=0.01", prefix, seed };
     let (prefix, size, messages) = (format!("DEV{number}L"), 1_200_000, tools::count(8, 2));
-    let long = Fleet { devices: 3, messages, size, faults: "", prefix, seed };
+    let long = Fleet { devices: 3, messages, size, unit: 2, faults: "", prefix, seed };
     [(many, "many"), (long, "long")].map(|(fleet, name)| {
         let accepted = accepted(service);
         let running = fleet.start(service, &format!("fleet-{name}-{number}"));

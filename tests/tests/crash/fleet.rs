@@ -24,6 +24,8 @@ pub(crate) struct Fleet {
     pub(crate) messages: u32,
     /// Bytes of a message.
     pub(crate) size: u32,
+    /// Messages of a unit of work: one of many long ones would never end between two kills.
+    pub(crate) unit: u32,
     pub(crate) faults: &'static str,
     /// What the names of its devices begin with: another fleet on the same data has other devices.
     pub(crate) prefix: String,
@@ -39,7 +41,9 @@ impl Fleet {
         command.args(["--mq", &service.server("DEV.APP.SVRCONN"), "--via", "GATE1"]);
         command.args(["--queues", &QUEUES.to_string(), "--device-prefix", &self.prefix]);
         command.args(["--devices", &self.devices.to_string(), "--messages", &self.messages.to_string()]);
-        command.args(["--size", &self.size.to_string(), "--online", "0.5", "--direction", "both"]);
+        command.args(["--size", &self.size.to_string(), "--unit", &self.unit.to_string()]);
+        // The last look of one fleet takes longer than a life in which another one still makes records.
+        command.args(["--online", "0.5", "--direction", "both", "--give-up", "300"]);
         command.args(["--seed", &self.seed.to_string(), "--report"]).arg(&report);
         command.args(["--faults", self.faults]);
         (Process::start(name, command, service.folder()), report)
@@ -61,7 +65,8 @@ fn a_fleet_with_faulty_connections_is_exact() {
     let (devices, messages) = tools::count((2_000, 10), (50, 3));
     let service = Service::start(GATEWAY);
     let prefix = "DEV".to_owned();
-    let fleet = Fleet { devices, messages, size: 200, faults: "cut=0.1", prefix, seed: seed.number };
+    let fleet =
+        Fleet { devices, messages, size: 200, unit: 50, faults: "cut=0.1", prefix, seed: seed.number };
     let (process, report) = fleet.start(&service, "fleet");
     let report = exact(process, &report, tools::count(Duration::from_secs(400), Duration::from_secs(120)));
     let status = service.status();

@@ -1,7 +1,7 @@
 //! A disk that really fails: its device lies on a tmpfs without room for some of its blocks, so a write that the file
 //! system had room for never reaches it, and the sync says so (STORE.md 3.4 and 6).
 
-use std::path::PathBuf;
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use crate::work::Work;
 const CONFIG: &str = "[store]\nsegment_bytes = 8388608\n";
 const LOCAL: &str = "DEV.QUEUE.1";
 
-/// The newest segment, and where its groups end.
-fn newest_segment(service: &Service) -> (PathBuf, u64) {
-    let status = service.status();
-    let segment = status["store"]["by_segment"].as_array().unwrap().last().unwrap();
-    let name = format!("{:08}.seg", segment["number"].as_u64().unwrap());
-    let path = service.data().join("journal").join(name);
-    // The segment that is being written has no end yet: look for the last byte that is not zero.
-    let bytes = std::fs::read(&path).unwrap();
-    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at as u64 + 1);
-    (path, end.next_multiple_of(4096))
+/// Breaks what has space in the newest segment and is not written yet; false if there is nothing.
+fn break_newest(service: &mut Service, disk: &Disk) -> bool {
+    let journal = service.data().join("journal");
+    service.process().held(|| {
+        let names = fs::read_dir(journal).unwrap().map(|entry| entry.unwrap().path());
+        let newest = names.filter(|path| path.extension().is_some_and(|kind| kind == "seg")).max().unwrap();
+        let bytes = fs::read(&newest).unwrap();
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at as u64 + 1);
+        disk.break_behind(&newest, end.next_multiple_of(4096))
+    })
 }
 
 #[test]
@@ -45,11 +45,17 @@ fn a_sync_that_fails_is_recovered_in_the_process() {
     let rounds = tools::count(30, 2);
     for round in 1..=rounds {
         work.goes_on(rng.random_range(50..400));
-        // What is reserved in the newest segment, and not written yet, is gone from the device.
-        let (segment, end) = newest_segment(&service);
-        disk.break_behind(&segment, end + (256 << 10));
-        wait::until("a recovery", TIME, || (recoveries(&service) >= round).then_some(()));
-        disk.repair();
+        while recoveries(&service) < round {
+            let written = |service: &Service| service.status()["store"]["written_bytes"].as_u64().unwrap();
+            let broken_at = written(&service);
+            let is_broken = break_newest(&mut service, &disk);
+            // At most so much has space ahead.
+            wait::until("a recovery, or another segment", TIME, || {
+                let is_over = !is_broken || written(&service) > broken_at + (8 << 20);
+                (is_over || recoveries(&service) >= round).then_some(())
+            });
+            disk.repair();
+        }
         work.goes_on(100);
         let status = service.status();
         assert!(has_problem(&status, "was recovered"), "{status:#}");

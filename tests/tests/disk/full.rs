@@ -128,7 +128,7 @@ fn draining_goes_on_where_intake_pauses() {
 
     // Killed while it is full, and what was still free is gone when it comes back.
     service.kill();
-    let foreign = disk.fill(0);
+    disk.fill(0);
     restart_without_room(&mut service);
     assert!(is_short(&service));
     assert_eq!(putters[0].put(&SMALL), Outcome::Broken, "the connection was killed");
@@ -150,8 +150,47 @@ fn draining_goes_on_where_intake_pauses() {
     wait::until("intake by itself", TIME, || (putters[0].put(&SMALL) == Outcome::Done).then_some(()));
     assert!(!is_short(&service));
 
-    // Somebody else fills the disk, and makes room again.
+    wait::until("the last message", TIME, || is_drained(&service).then_some(()));
+    devices.stop();
+    busy.stop();
+    eprintln!("disk full: {} taken, {} refused", ledger.count(Put::Taken), ledger.count(Put::Refused));
+    ledger.assert_exact();
+    service.stop();
+    assert_clean(&service.data(), service.folder());
+}
+
+#[test]
+fn room_that_others_take_and_give_back() {
+    let Some(disk) = Disk::sound(DISK_MIB) else { return };
+    let mut service = Service::prepare(GATEWAY).with_data(disk.path().join("data")).with_config(CONFIG);
+    service.restart();
+    let ledger = Arc::new(Ledger::default());
+    let names = names(2);
+    let mut putters = putters(&service, &names, &ledger);
+    let mut devices = Devices::new(service.devices(), &names, &ledger);
+    devices.start(FROM_DEVICES, 0, 0);
+    let mut local = Getter::new(&service.connect_options("DEV.APP.SVRCONN"), LOCAL, &ledger);
+    for putter in &mut putters {
+        assert_eq!(putter.put(&SMALL), Outcome::Done);
+    }
+    // First a long body has no room, then nothing has.
+    wait::until("a long body without room", TIME, || {
+        disk.fill(1 << 20);
+        (putters[0].put(&LONG) == Outcome::Full).then_some(())
+    });
+    let foreign = disk.fill(0);
+    fill(&mut putters);
+    assert!(is_short(&service));
+    assert_eq!(local.get(1, Duration::ZERO), Some(1), "a get without room");
+    // A stop and a start need none.
+    let stopped = service.stop();
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.stderr);
+    assert_clean(&service.data(), service.folder());
     disk.fill(0);
+    restart_without_room(&mut service);
+    for putter in &mut putters {
+        assert_eq!(putter.put(&SMALL), Outcome::Broken, "the connection was ended");
+    }
     fill(&mut putters);
     assert!(is_short(&service));
     fs::remove_file(foreign).unwrap();
@@ -162,9 +201,6 @@ fn draining_goes_on_where_intake_pauses() {
         (ledger.missing() == 0 && is_drained(&service)).then_some(())
     });
     devices.stop();
-    busy.stop();
-    let taken = ledger.count(Put::Taken);
-    eprintln!("disk full: {taken} taken, {} refused", ledger.count(Put::Refused));
     ledger.assert_exact();
     service.stop();
     assert_clean(&service.data(), service.folder());
