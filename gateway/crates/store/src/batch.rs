@@ -153,6 +153,8 @@ pub struct MovedRecord {
     /// Where it lay.
     pub(crate) from: Place,
     pub(crate) bytes: Bytes,
+    /// Its unit is not decided.
+    pub(crate) undecided: bool,
     pub(crate) what: MovedWhat,
 }
 

@@ -50,7 +50,7 @@ use crate::ledger::{Ledger, RealChange};
 use crate::planted::{Bug, is_planted};
 use crate::{
     BodyFiles, BodyRef, ColdIndex, Id, KeyedIndex, Moved, Op, OwnerId, Place, Position, Recovered, Room,
-    Stat, Store, StoreError, Watch,
+    SegmentStat, Stat, Store, StoreError, Watch,
 };
 
 const LOCK: &str = "lock";
@@ -180,9 +180,10 @@ impl Journal {
             path: files.show(""),
             error: error.to_string(),
         })?;
-        let trusts_cache = cut.is_some() && is_planted(Bug::CutAtValid);
+        let is_recovery = cut.is_some();
+        let trusts_cache = is_recovery && is_planted(Bug::CutAtValid);
         let cut = cut.filter(|_| !trusts_cache);
-        let begin = recover::Begin { segment_bytes, nonce, version, cut, trusts_cache };
+        let begin = recover::Begin { segment_bytes, nonce, version, cut, is_recovery, trusts_cache };
         let recover::Opened { writer, segments, ledger, recovered, key_places, index_valid } =
             recover::recover(&files, lock.as_ref(), space, &begin, &copy)?;
         let (start, written) = (writer.start, writer.written);
@@ -336,6 +337,16 @@ impl Journal {
         }
     }
 
+    fn by_segment(&self) -> Vec<SegmentStat> {
+        let current = self.shared.head.spot();
+        let mut all: Vec<SegmentStat> = self.ledger.segments().map(|(n, segment)| segment.stat(n)).collect();
+        // The ledger is told where a segment ends when a checkpoint is taken, or when it is left.
+        if let Some(last) = all.last_mut().filter(|last| last.number == current.segment) {
+            last.bytes = u64::from(current.offset);
+        }
+        all
+    }
+
     /// Ends the committer, having done what was handed over.
     fn stop(&mut self) {
         self.shared.stop();
@@ -372,7 +383,9 @@ impl Store for Journal {
         batch.seal();
         self.batch = batch.position.batch;
         self.next_id = batch.next_id;
-        self.upkeep.touched();
+        if self.upkeep.touched() {
+            self.shared.want_turn();
+        }
         let changes = self.enter(&batch);
         let position = batch.position;
         let batch = Arc::new(batch);
@@ -529,7 +542,7 @@ impl Store for Journal {
             room: self.room(),
             damaged: self.upkeep.damaged.clone(),
             start: self.start,
-            by_segment: self.ledger.segments().map(|(number, segment)| segment.stat(number)).collect(),
+            by_segment: self.by_segment(),
         }
     }
 
@@ -646,5 +659,6 @@ pub(crate) fn no_snapshot() -> SnapshotTicket {
 
 /// What a batch in memory costs, roughly.
 fn memory_of(batch: &Batch) -> usize {
-    batch.bytes + batch.file_bytes + batch.ops.len() * (size_of::<Op>() + size_of::<Place>())
+    let each = size_of::<Op>() + size_of::<Place>();
+    batch.bytes + batch.file_bytes + batch.ops.capacity() * each
 }

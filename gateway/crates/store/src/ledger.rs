@@ -399,6 +399,11 @@ impl Ledger {
         dead.map(|(number, _)| *number).collect()
     }
 
+    /// Whether something lives in a segment that is known.
+    pub(crate) fn segment_lives(&self, number: u32) -> bool {
+        self.segments.get(&number).is_some_and(|segment| segment.live() > 0)
+    }
+
     /// Each segment.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (u32, &Segment)> {
         self.segments.iter().map(|(number, segment)| (*number, segment))

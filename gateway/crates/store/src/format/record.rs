@@ -30,8 +30,10 @@ const SET: u8 = 1;
 const IN_FILE: u8 = 2;
 /// Bytes of that name.
 const BODY_NAME: u64 = 24;
-/// Bytes of an old place in a record of what was moved.
-const OLD_PLACE: u64 = 12;
+/// Bytes of an old place, and what else is said of a copy, in a record of what was moved.
+const OLD_PLACE: u64 = 16;
+/// The unit under which it was written is not decided yet.
+const UNDECIDED: u32 = 1;
 
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +173,8 @@ pub(crate) struct ParsedCopy {
     pub(crate) from: Place,
     pub(crate) to: Place,
     pub(crate) bytes: u64,
+    /// Its unit was not decided when it was moved: else it is real whatever unit it names.
+    pub(crate) undecided: bool,
     /// A message, keyed record or prepare.
     pub(crate) parsed: Parsed,
 }
@@ -348,6 +352,7 @@ pub(crate) fn write_moved(out: &mut Vec<u8>, moved: &[MovedRecord]) {
         out.put_u32(copy.from.segment);
         out.put_u32(copy.from.offset);
         out.put_u32(copy.from.record);
+        out.put_u32(if copy.undecided { UNDECIDED } else { 0 });
     }
     for copy in moved {
         out.extend_from_slice(&copy.bytes);
@@ -466,6 +471,7 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
             let mut copies = Vec::new();
             for ((at, copy), number) in records_in(record).zip(1..) {
                 let from = Place { segment: cursor.u32()?, offset: cursor.u32()?, record: cursor.u32()? };
+                let undecided = cursor.u32()? & UNDECIDED != 0;
                 let to = Place {
                     segment: place.segment,
                     offset: place.offset.checked_add(at as u32)?,
@@ -475,7 +481,7 @@ pub(crate) fn parse(record: &[u8], place: Place) -> Option<Parsed> {
                 let plain =
                     matches!(parsed, Parsed::Message(..) | Parsed::Keyed(..) | Parsed::Prepare { .. });
                 let bytes = copy.len() as u64;
-                copies.push(plain.then_some(ParsedCopy { from, to, bytes, parsed })?);
+                copies.push(plain.then_some(ParsedCopy { from, to, bytes, undecided, parsed })?);
             }
             (copies.len() == head.count as usize).then_some(Parsed::Moved(copies))
         }

@@ -2,7 +2,7 @@
 //! (STORE.md 4). Which segment, and how much at a time, is decided by the core's half, in `journal`.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
@@ -19,6 +19,9 @@ use crate::{Place, StoreError};
 
 /// What is read and handed over at once: it goes into one batch of the core's, so it bounds what a put may wait for.
 const CHUNK_BYTES: usize = 128 << 10;
+
+/// What one read brings.
+const WINDOW_BYTES: usize = 64 << 10;
 
 /// A record that lived when its segment was chosen, verified.
 #[derive(Debug)]
@@ -76,10 +79,7 @@ impl Compactor {
     /// What was read since.
     pub(crate) fn progress(&mut self) -> Option<Progress> {
         match self {
-            Self::Thread { progress, .. } => match progress.try_recv() {
-                Ok(progress) => Some(progress),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            },
+            Self::Thread { progress, .. } => progress.try_recv().ok(),
             #[cfg(test)]
             Self::Inline(reading) => {
                 let next = reading.as_mut()?.next();
@@ -135,11 +135,39 @@ pub(crate) struct Reading {
     entry: SegmentEntry,
     /// The live records, in their order, once they are known: place and length.
     live: Option<std::vec::IntoIter<(Place, u32)>>,
+    window: Window,
+}
+
+/// What was read of a segment last: neighbours come with one read.
+#[derive(Debug, Default)]
+struct Window {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// A copy of the record, verified, just as long as it is.
+    fn record(&mut self, segment: &SegmentFile, offset: u32, length: u32) -> Result<Bytes, StoreError> {
+        let (offset64, end) = (u64::from(offset), u64::from(offset) + u64::from(length));
+        if offset64 < self.at || end > self.at + self.bytes.len() as u64 {
+            if end > segment.length()? {
+                return Err(segment.damaged(offset, "a record ends behind the end of the file"));
+            }
+            self.bytes = segment.read(offset64, WINDOW_BYTES.max(length as usize))?;
+            self.at = offset64;
+        }
+        let begin = (offset64 - self.at) as usize;
+        let record = self.bytes.get(begin..begin + length as usize).and_then(record::split);
+        match record.filter(|record| record.len() == length as usize) {
+            Some(record) => Ok(Bytes::copy_from_slice(record)),
+            None => Err(segment.damaged(offset, "the record does not verify, or is not the one of its line")),
+        }
+    }
 }
 
 impl Reading {
     pub(crate) fn new(segment: Arc<SegmentFile>, entry: SegmentEntry) -> Self {
-        Self { segment, entry, live: None }
+        Self { segment, entry, live: None, window: Window::default() }
     }
 
     fn next(&mut self) -> Progress {
@@ -159,12 +187,9 @@ impl Reading {
         while bytes < CHUNK_BYTES
             && let Some((from, length)) = live.next()
         {
-            let record = self.segment.record(from.offset)?;
-            if record.len() != length as usize {
-                return Err(self.segment.damaged(from.offset, "the record is not the one of its line"));
-            }
+            let record = self.window.record(&self.segment, from.offset, length)?;
             bytes += record.len();
-            records.push(Candidate { from, bytes: Bytes::from(record) });
+            records.push(Candidate { from, bytes: record });
         }
         Ok(records)
     }

@@ -54,6 +54,8 @@ impl SegmentFile {
         match record::split(&bytes).map(<[u8]>::len) {
             Some(length) => {
                 bytes.truncate(length);
+                // Whoever keeps a small record shall not keep the room of the read.
+                bytes.shrink_to_fit();
                 Ok(bytes)
             }
             None => Err(self.damaged(offset, "the record does not verify")),

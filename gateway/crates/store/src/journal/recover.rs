@@ -108,6 +108,8 @@ pub(crate) struct Begin {
     /// In a process that has served: where the last sync that returned has come. Nothing behind that is real, whatever
     /// the page cache shows (STORE.md 3.4).
     pub(crate) cut: Option<Spot>,
+    /// In a process that has served.
+    pub(crate) is_recovery: bool,
     /// A planted bug: everything that verifies is taken to be on disk.
     pub(crate) trusts_cache: bool,
 }
@@ -176,7 +178,6 @@ pub(crate) fn recover(
     }
     let records: Vec<&[u8]> = copies.iter().flat_map(|payload| split_all(payload)).collect();
     let mut writer = Writer::start(
-        Arc::clone(files),
         Arc::clone(&segments),
         space,
         begin.segment_bytes,
@@ -186,6 +187,9 @@ pub(crate) fn recover(
         &records,
     )?;
     replay.ledger.begin_start(begin.nonce);
+    if begin.is_recovery {
+        writer.space.write_again_from(number);
+    }
     let copied = Place { segment: number, offset: group::HEADER as u32, record: 0 };
     apply_all(&view, &records.concat(), copied, &mut replay)?;
     replay.ledger.set_end(number, writer.written.offset);

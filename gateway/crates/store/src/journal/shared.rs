@@ -198,7 +198,8 @@ impl Shared {
     /// What was written, after each flush; and up to where the last sync that returned has come.
     pub(crate) fn set_figures(&self, writer: &Writer, waited: impl Iterator<Item = Instant>) {
         let mut queue = self.lock();
-        queue.synced = Some(writer.synced);
+        let before = queue.synced.replace(writer.synced);
+        let is_sealed = before.is_some_and(|before| before.segment != writer.synced.segment);
         let figures = &mut queue.figures;
         figures.written = writer.written_figures;
         figures.recycled = writer.space.recycled;
@@ -208,7 +209,7 @@ impl Shared {
         }
         drop(queue);
         let short = writer.space.is_short();
-        if self.short.swap(short, Ordering::AcqRel) != short {
+        if self.short.swap(short, Ordering::AcqRel) != short || is_sealed {
             self.watch.turn_wanted();
         }
     }

@@ -18,8 +18,8 @@ const RESERVE_PART_BYTES: u64 = 8 << 20;
 const RESERVE_PARTS: u64 = 3;
 /// What there must be beside a whole reserve before intake goes on, so that it does not pause again at once.
 const HEADROOM_PARTS: u64 = 1;
-/// Old segments that are kept.
-const SPARES_MAX: usize = 2;
+/// Old segments that are kept. One is enough: it is taken when the segment that will be the next one begins to die.
+const SPARES_MAX: usize = 1;
 
 const RESERVE: &str = "journal/reserve";
 const SPARE_PREFIX: &str = "spare-";
@@ -36,10 +36,23 @@ pub(crate) struct Space {
     /// Names of the spares, and their bytes.
     spares: Vec<(String, u64)>,
     next_spare: u32,
+    /// Segments before this are not written again: somebody may have them from before a recovery.
+    written_again_from: u32,
     pub(crate) recycled: u64,
 }
 
+/// An old segment that is written again, and its length.
+#[derive(Debug)]
+pub(crate) struct Spare {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) bytes: u64,
+}
+
 impl Space {
+    pub(crate) fn files(&self) -> Arc<dyn Files> {
+        Arc::clone(&self.files)
+    }
+
     /// Takes up what an earlier start has left. Nothing is created yet: a start may need the room.
     pub(crate) fn open(files: &Arc<dyn Files>, segment_bytes: u64) -> Result<Self, StoreError> {
         let names = files.list(DIRECTORY).map_err(failed(files.as_ref(), "list", DIRECTORY))?;
@@ -51,6 +64,7 @@ impl Space {
             short: false,
             spares: Vec::new(),
             next_spare: 1,
+            written_again_from: 0,
             recycled: 0,
         };
         if let Some(file) = &space.reserve {
@@ -77,6 +91,11 @@ impl Space {
                 outcome => return outcome,
             }
         }
+    }
+
+    /// In a process that has served: readers, and whoever copies the store, may hold what is there now.
+    pub(crate) fn write_again_from(&mut self, number: u32) {
+        self.written_again_from = number;
     }
 
     /// Whether intake must pause.
@@ -143,7 +162,7 @@ impl Space {
 
     /// An old segment under a new name, whose entry is durable: what is in it may be overwritten. None if there is no
     /// spare one.
-    pub(crate) fn take_spare(&mut self, number: u32) -> Result<Option<(Arc<dyn File>, u64)>, StoreError> {
+    pub(crate) fn take_spare(&mut self, number: u32) -> Result<Option<Spare>, StoreError> {
         let Some((spare, bytes)) = self.spares.pop() else { return Ok(None) };
         let (files, path) = (self.files.as_ref(), path_of(number));
         files.rename(&spare, &path).map_err(failed(files, "rename", &spare))?;
@@ -155,7 +174,7 @@ impl Space {
             what: "it is gone just after it was renamed".to_owned(),
         })?;
         self.recycled += 1;
-        Ok(Some((file, bytes)))
+        Ok(Some(Spare { file, bytes }))
     }
 
     /// A segment that no checkpoint needs, and that nobody can find any more: it is kept if nobody reads it and few
@@ -163,7 +182,7 @@ impl Space {
     pub(crate) fn retire(&mut self, number: u32, slot: Option<Arc<Slot>>, segment_bytes: u64) {
         let path = path_of(number);
         let bytes = sole_owner(slot).and_then(|segment| segment.length().ok()).unwrap_or(0);
-        let wanted = !self.short && self.spares.len() < SPARES_MAX;
+        let wanted = !self.short && self.spares.len() < SPARES_MAX && number >= self.written_again_from;
         if wanted && bytes >= segment_bytes / 2 && bytes <= segment_bytes {
             let spare = format!("{DIRECTORY}/{SPARE_PREFIX}{}", self.next_spare);
             self.next_spare += 1;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::compaction::{Candidate, Compactor, Progress};
 use super::shared::Job;
@@ -16,16 +17,19 @@ use crate::{Moved, Op, Room, StoreError, UnitId};
 /// A checkpoint is due after this many bytes, or this long after the first record that none covers (STORE.md 4).
 const CHECKPOINT_BYTES: u64 = 64 << 20;
 const CHECKPOINT_AFTER_MS: u64 = 60_000;
-/// Or this long after the one before, when a whole segment waits for it to be dropped.
-const CHECKPOINT_TO_DROP_MS: u64 = 5_000;
+/// Or at once when half a segment only waits for it to be dropped, but not more often than this.
+const CHECKPOINT_TO_DROP: Duration = Duration::from_millis(50);
 /// Without writes for so long, what is kept for them is given back.
 const IDLE_AFTER_MS: u64 = 10_000;
 /// A segment that is being written is left when so much of it is dead and nothing is written.
 const IDLE_DEAD_BYTES: u64 = 8 << 20;
-/// Compaction begins when the segments hold more than this part of what lives, and one segment beside.
+/// Compaction begins when the sealed segments hold more than this part of what lives, and half a segment beside.
 const EXCESS_PERCENT: u64 = 110;
-/// A segment is not worth moving when more of it lives.
-const SHARE_MAX_PERCENT: u64 = 90;
+/// A segment is moved when less of it lives than this.
+const SHARE_PERCENT: u64 = 50;
+/// One of which more lives is moved when nothing of it has died for a while: else it may soon be empty by itself.
+const STABLE_SHARE_PERCENT: u64 = 90;
+const STABLE_AFTER_MS: u64 = 5_000;
 /// So many segments that are much shorter than usual are left alone.
 const SHORT_SEGMENTS_MAX: usize = 16;
 /// Compaction may write so much in a second, and half of what all others write beside (its share is in
@@ -58,7 +62,12 @@ pub(crate) struct Upkeep {
     touched: bool,
     idle_since_ms: Option<u64>,
     spares_dropped: bool,
-    checkpoint_at_ms: u64,
+    checkpoint_at: Instant,
+    /// The segment that was being synced when the core last looked: when it is another one, a sealed one was added.
+    segment: u32,
+    /// How many records of each segment lived, and since when no fewer.
+    lived: HashMap<u32, (u32, u64)>,
+    now_ms: u64,
 }
 
 impl Upkeep {
@@ -78,7 +87,10 @@ impl Upkeep {
             touched: true,
             idle_since_ms: None,
             spares_dropped: false,
-            checkpoint_at_ms: 0,
+            checkpoint_at: Instant::now(),
+            segment: 0,
+            lived: HashMap::new(),
+            now_ms: 0,
         }
     }
 
@@ -93,9 +105,10 @@ impl Upkeep {
         }
     }
 
-    /// A batch was handed over.
-    pub(super) fn touched(&mut self) {
+    /// A batch was handed over. Whether the core should soon look after the segments.
+    pub(super) fn touched(&mut self) -> bool {
         self.touched = true;
+        self.choose_again
     }
 }
 
@@ -103,6 +116,7 @@ impl Journal {
     /// Everything that is due by the clock, but for the checkpoint.
     pub(super) fn keep_up(&mut self, monotonic_ms: u64) {
         self.refill_budget(monotonic_ms);
+        self.see_what_lives(monotonic_ms);
         self.give_back_when_idle(monotonic_ms);
         self.choose();
         self.mend_index();
@@ -127,14 +141,43 @@ impl Journal {
             return false;
         }
         let since = *self.uncovered_since_ms.get_or_insert(monotonic_ms);
-        let due = bytes >= CHECKPOINT_BYTES
+        bytes >= CHECKPOINT_BYTES
             || monotonic_ms.saturating_sub(since) >= CHECKPOINT_AFTER_MS
-            || (monotonic_ms.saturating_sub(self.upkeep.checkpoint_at_ms) >= CHECKPOINT_TO_DROP_MS
-                && self.dead_bytes() >= self.options.segment_bytes / 2);
+            || self.can_drop()
+    }
+
+    /// Whether enough waits for a checkpoint to be dropped, and there was none just before.
+    fn can_drop(&mut self) -> bool {
+        let due = self.upkeep.checkpoint_at.elapsed() >= CHECKPOINT_TO_DROP
+            && self.dead_bytes() >= self.options.segment_bytes / 2;
         if due {
-            self.upkeep.checkpoint_at_ms = monotonic_ms;
+            self.upkeep.checkpoint_at = Instant::now();
         }
         due
+    }
+
+    /// A turn in which the journal has come to another segment, or compaction to an end: there may be something to drop
+    /// or to move, and under load the next second would be too late.
+    fn keep_up_in_turn(&mut self) {
+        self.settle_checkpoint();
+        self.choose();
+        if !self.checkpoint_in_work && self.can_drop() {
+            let taken = self.take_checkpoint();
+            self.shared.push(Job::Checkpoint(taken));
+        }
+    }
+
+    /// Remembers how many records of each segment live.
+    fn see_what_lives(&mut self, monotonic_ms: u64) {
+        let lived = &mut self.upkeep.lived;
+        lived.retain(|number, _| self.ledger.segment_lives(*number));
+        for (number, segment) in self.ledger.segments() {
+            let (live, since) = lived.entry(number).or_insert((segment.live(), monotonic_ms));
+            if *live != segment.live() {
+                (*live, *since) = (segment.live(), monotonic_ms);
+            }
+        }
+        self.upkeep.now_ms = monotonic_ms;
     }
 
     fn uncovered_bytes(&self) -> u64 {
@@ -178,14 +221,17 @@ impl Journal {
         let current = self.shared.head.spot();
         let live = self.ledger.segments().find(|(number, _)| *number == current.segment);
         let live = live.map_or(0, |(_, segment)| segment.live_bytes());
-        if u64::from(current.offset).saturating_sub(live)
-            >= IDLE_DEAD_BYTES.min(self.options.segment_bytes / 4)
+        if !std::mem::replace(&mut self.upkeep.spares_dropped, true) {
+            self.shared.push(Job::DropSpares);
+        }
+        let dead = u64::from(current.offset).saturating_sub(live);
+        if dead >= IDLE_DEAD_BYTES.min(self.options.segment_bytes / 4)
             && let Some(left) = self.shared.head.leave_segment()
         {
             self.ledger.set_end(left.segment, left.offset);
             self.shared.push(Job::Roll(left.segment + 1));
-        } else if !std::mem::replace(&mut self.upkeep.spares_dropped, true) {
-            self.shared.push(Job::DropSpares);
+            // What comes free of it is not kept either.
+            self.upkeep.spares_dropped = false;
         }
     }
 
@@ -214,10 +260,18 @@ impl Journal {
             (bytes + u64::from(segment.end), live + segment.live_bytes())
         });
         let usual = self.options.segment_bytes;
-        if bytes > live * EXCESS_PERCENT / 100 + usual {
+        if bytes > live * EXCESS_PERCENT / 100 + usual / 2 {
             let share = |segment: &Segment| segment.live_bytes() * 1000 / u64::from(segment.end).max(1);
-            let (number, segment) = sealed().min_by_key(|(_, segment)| share(segment))?;
-            if share(segment) < SHARE_MAX_PERCENT * 10 {
+            let stable = |number: u32, segment: &Segment| {
+                self.upkeep.lived.get(&number).is_some_and(|(live, since)| {
+                    *live == segment.live() && self.upkeep.now_ms.saturating_sub(*since) >= STABLE_AFTER_MS
+                })
+            };
+            let worth = sealed().filter(|(number, segment)| {
+                let share = share(segment);
+                share < SHARE_PERCENT * 10 || (share < STABLE_SHARE_PERCENT * 10 && stable(*number, segment))
+            });
+            if let Some((number, _)) = worth.min_by_key(|(_, segment)| share(segment)) {
                 return Some(number);
             }
         }
@@ -234,9 +288,11 @@ impl Journal {
         if self.upkeep.budget == 0 && self.shared.room() == Room::Enough {
             return;
         }
-        if self.upkeep.choose_again && self.upkeep.moved_in <= self.batch {
+        let segment = self.shared.synced().map_or(0, |synced| synced.segment);
+        let is_new = std::mem::replace(&mut self.upkeep.segment, segment) != segment;
+        if is_new || (self.upkeep.choose_again && self.upkeep.moved_in <= self.batch) {
             self.upkeep.choose_again = false;
-            self.choose();
+            self.keep_up_in_turn();
         }
         match self.upkeep.compactor.progress() {
             None => {}
@@ -280,9 +336,11 @@ impl Journal {
             if !self.ledger.is_live(from) {
                 continue;
             }
+            let mut undecided = false;
             let what = match record::parse(&bytes, from) {
                 Some(Parsed::Message(entry, unit, _)) => {
                     told.push((copies.len(), entry));
+                    undecided = unit.is_some_and(|unit| self.ledger.is_undecided(unit));
                     MovedWhat::Message { id: entry.id, unit, kept: true }
                 }
                 Some(Parsed::Keyed(Some(unit), _)) if self.ledger.is_undecided(unit) => {
@@ -290,7 +348,10 @@ impl Journal {
                     continue;
                 }
                 Some(Parsed::Keyed(_, change)) => MovedWhat::Keyed(change.key),
-                Some(Parsed::Prepare { unit, .. }) => MovedWhat::OfUnit(unit),
+                Some(Parsed::Prepare { unit, .. }) => {
+                    undecided = true;
+                    MovedWhat::OfUnit(unit)
+                }
                 _ => {
                     let what = "a live record is of a kind that does not live".to_owned();
                     let path = self.files.show(&super::reader::path_of(from.segment));
@@ -298,7 +359,7 @@ impl Journal {
                     return Err((from.segment, error));
                 }
             };
-            copies.push(MovedRecord { from, bytes, what });
+            copies.push(MovedRecord { from, bytes, undecided, what });
         }
         for unit in units {
             self.copy_changes(unit, &mut copies);
@@ -334,7 +395,8 @@ impl Journal {
         for (change, from) in self.ledger.keyed_of(unit) {
             let mut bytes = Vec::new();
             record::write_keyed(&mut bytes, Some(unit), change);
-            copies.push(MovedRecord { from: *from, bytes: bytes.into(), what: MovedWhat::OfUnit(unit) });
+            let what = MovedWhat::OfUnit(unit);
+            copies.push(MovedRecord { from: *from, bytes: bytes.into(), undecided: true, what });
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::reader::{DIRECTORY, SegmentFile, Segments, Slot, path_of};
-use super::space::Space;
+use super::space::{Space, Spare};
 use crate::Histogram;
 use crate::files::{Files, failed};
 use crate::format::footer::Trailer;
@@ -81,7 +81,6 @@ impl Writer {
     /// Begins a new segment with a start group that holds `copies`, and makes it durable, then claims it: start
     /// group, fdatasync, directory sync, mark, fdatasync (STORE.md 3).
     pub(crate) fn start(
-        files: Arc<dyn Files>,
         segments: Arc<Segments>,
         mut space: Space,
         segment_bytes: u64,
@@ -90,6 +89,7 @@ impl Writer {
         from: From,
         copies: &[&[u8]],
     ) -> Result<Self, StoreError> {
+        let files = space.files();
         let payload: u64 = copies.iter().map(|c| c.len() as u64).sum();
         // A record's line is never longer than the record; one block more for the mark of the start.
         let need = size_of_segment(align(group::HEADER + payload) + crate::format::BLOCK, payload);
@@ -381,8 +381,8 @@ fn create(
 ) -> Result<(Arc<SegmentFile>, u64), StoreError> {
     let path = path_of(number);
     let (file, bytes) = match space.take_spare(number)? {
-        Some((file, bytes)) if bytes >= reserve => (file, bytes),
-        Some((file, _)) => {
+        Some(Spare { file, bytes }) if bytes >= reserve => (file, bytes),
+        Some(Spare { file, .. }) => {
             space.with_room(|_| file.reserve(reserve)).map_err(failed(files, "reserve space in", &path))?;
             (file, reserve)
         }

@@ -194,9 +194,9 @@ fn parse<'a>(kind: u8, mut cursor: Cursor<'a>, offset: u32) -> Option<Result<Rec
         }
         MOVED => {
             cursor.u64()?;
-            let places = usize::try_from(count).ok()?.checked_mul(12)?;
+            let places = usize::try_from(count).ok()?.checked_mul(16)?;
             cursor.take(places)?;
-            let at = offset.saturating_add(32).saturating_add(count.saturating_mul(12));
+            let at = offset.saturating_add(32).saturating_add(count.saturating_mul(16));
             match sequence(&mut cursor, at, Some(count), WITHIN_MOVED) {
                 Ok(copies) => Content::Moved { copies },
                 Err(error) => return Some(Err(error)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use crate::bodies::BodyName;
-use crate::format::record::Parsed;
+use crate::format::record::{Parsed, ParsedCopy};
 use crate::{Id, KeyedChange, Place, RecoveredMessage, UnitId};
 
 /// A message that is real, or belongs to a unit that is not decided.
@@ -62,7 +62,7 @@ impl Contents {
             }
             Parsed::Moved(copies) if self.take_moved => {
                 for copy in copies {
-                    self.moved(&copy.parsed, copy.to, copy.bytes as u32);
+                    self.moved(copy);
                 }
             }
             Parsed::Moved(_) => {}
@@ -102,17 +102,27 @@ impl Contents {
     }
 
     /// A copy that was moved, without a list: it lived when it was moved.
-    fn moved(&mut self, parsed: &Parsed, place: Place, length: u32) {
+    fn moved(&mut self, copy: &ParsedCopy) {
+        let ParsedCopy { to: place, parsed, undecided, .. } = copy;
+        let (place, length) = (*place, copy.bytes as u32);
         match parsed {
             Parsed::Message(entry, unit, file) => match self.messages.get_mut(&entry.id) {
-                Some(known) => known.entry.place = entry.place,
-                None => self.message(*entry, length, *file, *unit),
+                Some(known) => {
+                    known.entry.place = entry.place;
+                    // The record that made it real may be gone with its segment.
+                    if !undecided
+                        && let Some(unit) = known.unit.take().and_then(|unit| self.units.get_mut(&unit))
+                    {
+                        unit.messages.retain(|id| *id != entry.id);
+                    }
+                }
+                None => self.message(*entry, length, *file, unit.filter(|_| *undecided)),
             },
             // One that was set again since would not have been moved, so it is the newest so far.
             Parsed::Keyed(None, change) => self.set(change, place),
             // Of a unit: its changes are there already, or they are moved all together.
             Parsed::Keyed(Some(unit), change) => {
-                if self.committed.contains(unit) {
+                if !undecided || self.committed.contains(unit) {
                     self.set(change, place);
                     return;
                 }

@@ -100,9 +100,9 @@ fn every_flipped_byte_is_refused_with_its_place_or_harmless() {
     let (mut refused, mut told, mut harmless) = (0, 0, 0);
     for path in all_files(&rig.files) {
         let bytes = rig.files.content(&path).unwrap();
-        for at in 0..bytes.len() {
+        for (at, byte) in bytes.iter().enumerate() {
             // Rows of zeros are what was never written, or padding: some of them will do.
-            if bytes[at] == 0 && at % 61 != 0 {
+            if *byte == 0 && at % 61 != 0 {
                 continue;
             }
             let files = rig.files.fork(at as u64);

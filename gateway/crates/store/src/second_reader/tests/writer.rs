@@ -103,7 +103,7 @@ pub(super) fn prepare(unit: u64, kills: &[u64], note: &[u8]) -> Vec<u8> {
 /// Each copy with the segment, the offset and the number that it had.
 pub(super) fn moved(copies: &[([u32; 3], Vec<u8>)]) -> Vec<u8> {
     let mut rest = u64s(&[0]);
-    rest.extend(copies.iter().flat_map(|(place, _)| u32s(place)));
+    rest.extend(copies.iter().flat_map(|(place, _)| [u32s(place), u32s(&[0])].concat()));
     rest.extend(copies.iter().flat_map(|(_, copy)| copy.clone()));
     record(6, 0, 0, copies.len(), 0, &rest)
 }

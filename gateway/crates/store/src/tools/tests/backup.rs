@@ -118,14 +118,13 @@ fn dump(files: &SimFiles, to: &Path) {
 fn cut_off_anywhere_the_earlier_one_holds_or_the_new_one() {
     let mut rig = Rig::new();
     rig.work();
-    let first = snapshot(&mut rig);
     let old = now(&mut rig);
+    let disk = SimFiles::new(1);
+    snapshot(&mut rig).copy_into(&disk, None).unwrap();
     rig.work();
     rig.put_long();
-    let second = snapshot(&mut rig);
     let new = now(&mut rig);
-    let disk = SimFiles::new(1);
-    first.copy_into(&disk, None).unwrap();
+    let second = snapshot(&mut rig);
     let target = rig.path("backup");
     dump(&disk, &target);
     let earlier = Manifest::load(&target).unwrap().unwrap();

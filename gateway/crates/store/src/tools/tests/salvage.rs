@@ -208,7 +208,9 @@ fn what_was_moved_is_where_it_lies_now() {
     std::fs::remove_dir_all(rig.path("saved")).unwrap();
     std::fs::remove_file(rig.data().join("checkpoint")).unwrap();
     let (report, found) = saved(&rig);
-    assert!(expected.messages.iter().all(|(order, content)| found.messages.get(order) == Some(content)));
+    for (order, content) in &expected.messages {
+        assert_eq!(found.messages.get(order), Some(content), "{order}");
+    }
     assert!(expected.keyed.iter().all(|pair| found.keyed.contains(pair)));
     let doubtful: Vec<u64> = report.doubtful.iter().map(|doubt| doubt.id.as_u64()).collect();
     for (order, _) in found.messages.iter().filter(|(order, _)| !expected.messages.contains_key(order)) {
