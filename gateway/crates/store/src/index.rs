@@ -132,34 +132,52 @@ pub struct ColdIndex {
 }
 
 impl ColdIndex {
-    /// Keeps what the caller knows of an owner. False if it cannot: then whoever has it must keep it.
-    pub fn put(&self, owner: OwnerId, entries: &[u8]) -> bool {
+    /// Keeps a part of what the caller knows of an owner; an earlier one of the same number is replaced. False if it
+    /// cannot: then whoever has it must keep it.
+    pub fn put(&self, owner: OwnerId, part: u32, entries: &[u8]) -> bool {
         let Some(trees) = self.inner.trees() else { return false };
-        let head = [self.start, checksum(&owner.0.to_be_bytes(), entries)];
+        let key = cold_key(owner, part);
+        let head = [self.start, checksum(&key, entries)];
         let mut value: Vec<u8> = head.iter().flat_map(|n| n.to_le_bytes()).collect();
         value.extend_from_slice(entries);
-        trees.cold.insert(owner.0.to_be_bytes(), value).is_ok()
+        trees.cold.insert(key, value).is_ok()
     }
 
-    /// What was put last; none if it is not there, or does not verify.
-    pub fn get(&self, owner: OwnerId) -> Option<Vec<u8>> {
-        let value = self.inner.trees()?.cold.get(owner.0.to_be_bytes()).ok()??;
-        let mut cursor = crate::format::Cursor::new(&value);
-        let (start, expected) = (cursor.u32()?, cursor.u32()?);
-        let entries = cursor.bytes(cursor.remaining())?;
-        let is_ours = start == self.start && checksum(&owner.0.to_be_bytes(), entries) == expected;
-        is_ours.then(|| entries.to_vec())
+    /// The parts from 0 on, one after the other; none if one is not there, or does not verify.
+    pub fn get(&self, owner: OwnerId, parts: u32) -> Option<Vec<u8>> {
+        let trees = self.inner.trees()?;
+        let mut all = Vec::new();
+        for part in 0..parts {
+            let key = cold_key(owner, part);
+            let value = trees.cold.get(key).ok()??;
+            let mut cursor = crate::format::Cursor::new(&value);
+            let (start, expected) = (cursor.u32()?, cursor.u32()?);
+            let entries = cursor.bytes(cursor.remaining())?;
+            if start != self.start || checksum(&key, entries) != expected {
+                return None;
+            }
+            all.extend_from_slice(entries);
+        }
+        Some(all)
     }
 
-    /// It is in memory again.
-    pub fn remove(&self, owner: OwnerId) {
-        if let Some(trees) = self.inner.trees()
-            && let Err(error) = trees.cold.remove(owner.0.to_be_bytes())
-        {
-            // It is never read again without being put again.
-            tracing::debug!(%error, "cold entries stay in the index");
+    /// The parts from 0 on are in memory again.
+    pub fn remove(&self, owner: OwnerId, parts: u32) {
+        let Some(trees) = self.inner.trees() else { return };
+        for part in 0..parts {
+            if let Err(error) = trees.cold.remove(cold_key(owner, part)) {
+                // It is never read again without being put again.
+                tracing::debug!(%error, "cold entries stay in the index");
+            }
         }
     }
+}
+
+fn cold_key(owner: OwnerId, part: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&owner.0.to_be_bytes());
+    key[8..].copy_from_slice(&part.to_be_bytes());
+    key
 }
 
 /// What the index held when the store was opened.

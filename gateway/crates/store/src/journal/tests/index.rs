@@ -191,18 +191,21 @@ fn cold_entries_are_kept_until_the_next_start() {
     let (journal, _) = open(directory.path());
     let cold = journal.cold_index().unwrap();
     let (one, two) = (OwnerId(1), OwnerId(2));
-    assert_eq!(cold.get(one), None);
-    assert!(cold.put(one, b"entries") && cold.put(one, b"newer") && cold.put(two, b""));
-    assert_eq!((cold.get(one), cold.get(two)), (Some(b"newer".to_vec()), Some(Vec::new())));
-    cold.remove(one);
-    assert_eq!(cold.get(one), None);
+    assert_eq!(cold.get(one, 1), None);
+    assert!(cold.put(one, 0, b"entries") && cold.put(one, 0, b"newer") && cold.put(two, 0, b""));
+    assert!(cold.put(one, 1, b" part"));
+    assert_eq!(cold.get(one, 2), Some(b"newer part".to_vec()));
+    assert_eq!((cold.get(one, 1), cold.get(two, 1)), (Some(b"newer".to_vec()), Some(Vec::new())));
+    assert_eq!(cold.get(two, 2), None, "a part is missing");
+    cold.remove(one, 2);
+    assert_eq!(cold.get(one, 1), None);
     journal.break_index();
-    assert!(!cold.put(one, b"lost"), "whoever has them must keep them");
-    assert_eq!(cold.get(two), None, "the journal has them");
+    assert!(!cold.put(one, 0, b"lost"), "whoever has them must keep them");
+    assert_eq!(cold.get(two, 1), None, "the journal has them");
     journal.close().unwrap();
     let (journal, _) = open(directory.path());
     let cold = journal.cold_index().unwrap();
-    assert_eq!((cold.get(one), cold.get(two)), (None, None));
+    assert_eq!((cold.get(one, 1), cold.get(two, 1)), (None, None));
 }
 
 /// Those of one owner among others, on disk and not yet, of a unit that is decided and of one that is not.
