@@ -61,7 +61,7 @@ impl Disk {
 
     /// Bytes that can be written.
     pub fn free(&self) -> u64 {
-        let stat = statvfs(&self.path()).unwrap();
+        let stat = statvfs(self.path()).unwrap();
         stat.f_bavail * stat.f_frsize
     }
 
@@ -167,7 +167,7 @@ impl Disk {
 
     /// Bytes of the image that are there.
     fn backed(&self) -> u64 {
-        let stat = statvfs(&self.folder.path().join("backing")).unwrap();
+        let stat = statvfs(self.folder.path().join("backing")).unwrap();
         (stat.f_blocks - stat.f_bfree) * stat.f_frsize
     }
 

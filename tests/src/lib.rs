@@ -2,7 +2,7 @@
 //! tests share; what is tested is in `tests/`.
 //!
 //! By default the tests are short enough for `cargo test --workspace`; with `MQE_TESTS=full` they run the numbers that
-//! a release is judged by. `MQE_SEED=N` repeats a run that printed `seed N`.
+//! a release is judged by. `MQE_SEED=N` repeats a run that printed `seed N`; with `MQE_KEEP` a failed one leaves its folder.
 
 // What tests share fails as loudly as they do themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]

@@ -250,6 +250,16 @@ impl Service {
     }
 }
 
+impl Drop for Service {
+    /// With `MQE_KEEP` a failed test leaves its folder, for those who look why.
+    fn drop(&mut self) {
+        if std::thread::panicking() && std::env::var_os("MQE_KEEP").is_some() {
+            self.folder.disable_cleanup(true);
+            eprintln!("kept: {}", self.folder().display());
+        }
+    }
+}
+
 /// An address on which nobody listens, below the ports that the system gives to outgoing connections: a client that
 /// tries again and again while the service is down could otherwise be given the service's own port, and meet itself.
 pub fn free_address() -> SocketAddr {

@@ -32,7 +32,7 @@ fn start(data: &Path, script: &str) -> (Service, Mq) {
 #[track_caller]
 fn put(app: &mut Mq, to: &str, at: &str, texts: &[&str]) {
     for text in texts {
-        app.put_one(to, at, text.to_string()).unwrap();
+        app.put_one(to, at, (*text).to_owned()).unwrap();
     }
 }
 
