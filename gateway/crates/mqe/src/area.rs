@@ -40,8 +40,9 @@ use crate::frame::{ErrorCode, Frame, Limits, MessageHead};
 use crate::{ConnId, DeviceName, RequestId, StoreIdentity, Uid};
 
 pub use clear::Cleared;
-pub use cold::{ColdError, ColdWork};
+pub use cold::{ColdError, ColdWork, cold_entries};
 pub use counters::{Counter, Counters};
+pub use device::owner as owner_of;
 pub use intake::{Accepted, Undelivered};
 pub use onboard::OnboardError;
 pub use puts::{PutCheck, PutGone};

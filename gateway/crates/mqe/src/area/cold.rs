@@ -4,15 +4,20 @@
 //! Only devices at rest are concerned: nothing in doubt, no mark, no connection, no open unit. Counts and bytes stay in
 //! memory, so a message for such a device just waits behind them; its HELLO, its expiry and its purge wait until the
 //! entries are there again. After a start all are in memory: what the owner has kept from before is of no use.
+//!
+//! Each work is answered, in a turn: [`ColdWork::Evict`] by [`Area::evicted`] or [`Area::not_evicted`],
+//! [`ColdWork::Load`] by [`Area::loaded`] or [`Area::lost`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use store::{Batch, Id};
+use store::{Batch, Id, RecoveredMessage};
 
 use super::device::{Device, Flags};
-use super::queue::entries_from;
+use super::queue::{Entry, entries_from, entry_bytes};
+use super::recover::entry_of;
+use super::sessions::come_later;
 use super::{Area, AreaEffect, OnboardError};
 use crate::frame::Hello;
 use crate::{ConnId, DeviceName, Now, RequestId};
@@ -25,11 +30,14 @@ const LEAVING_MAX: usize = 1_000;
 const LEAVING_BYTES_MAX: u64 = 64 << 20;
 /// When nobody could be evicted it is tried again after this.
 const AGAIN: Duration = Duration::from_secs(1);
+/// And when the owner could not keep what it was asked to, after this.
+const REFUSED: Duration = Duration::from_secs(30);
 
 /// What the owner is asked to do with entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColdWork {
-    /// Keep these bytes under this number and part, then call [`Area::evicted`].
+    /// Keep these bytes under this number and part, then call [`Area::evicted`]; if that cannot be,
+    /// [`Area::not_evicted`].
     Evict {
         /// The device's number.
         number: u32,
@@ -39,12 +47,23 @@ pub enum ColdWork {
         entries: Bytes,
     },
     /// Bring them by [`Area::loaded`]: all parts in their order, one after the other. They are not needed any more then.
+    /// If they are not kept any more, [`cold_entries`] makes the same of what the store has; if that has lost them too,
+    /// call [`Area::lost`].
     Load {
         /// The device's number.
         number: u32,
         /// Parts from 0 on, this one excluded.
         parts: u32,
+        /// The highest id among them: no other message of the device has an id up to it.
+        last: Id,
     },
+}
+
+/// What [`Area::loaded`] takes, out of all messages of a device that are in the store; `last` is that of the
+/// [`ColdWork::Load`].
+pub fn cold_entries(messages: &[RecoveredMessage], last: Id) -> Vec<u8> {
+    let entries: Vec<Entry> = messages.iter().filter(|message| message.id <= last).map(entry_of).collect();
+    entry_bytes(entries.len(), entries.into_iter())
 }
 
 /// What was brought is not what was to be kept.
@@ -169,7 +188,7 @@ impl Cold {
     fn ask_for(&mut self, number: u32) {
         if let Some(away) = self.away.get_mut(&number).filter(|away| !away.loading) {
             away.loading = true;
-            self.work.push_back(ColdWork::Load { number, parts: away.parts });
+            self.work.push_back(ColdWork::Load { number, parts: away.parts, last: away.last });
         }
     }
 }
@@ -208,7 +227,15 @@ impl Area {
         true
     }
 
-    /// Entries that were asked for. What waited for them goes on.
+    /// The owner cannot keep what it was asked to: it stays in memory, and for a while nothing else leaves it.
+    pub fn not_evicted(&mut self, number: u32) {
+        if let Some(Leaving { bytes, .. }) = self.cold.leaving.remove(&number) {
+            self.cold.leaving_bytes -= bytes as u64;
+            self.cold.next = self.cold.next.max(self.latest + REFUSED);
+        }
+    }
+
+    /// Entries that were asked for. What waited for them goes on. After an error they are still waited for.
     pub fn loaded(
         &mut self,
         number: u32,
@@ -247,6 +274,19 @@ impl Area {
         Ok(())
     }
 
+    /// Entries that were asked for can be had from nowhere. The device is told to come later, and its messages stay
+    /// where they are; whoever needs them next asks again.
+    pub fn lost(&mut self, number: u32, out: &mut Vec<AreaEffect>) {
+        let Some(away) = self.cold.away.get_mut(&number).filter(|away| away.loading) else { return };
+        away.loading = false;
+        let hellos = std::mem::take(&mut self.cold.hellos);
+        let (told, others) = hellos.into_iter().partition(|(of, ..)| *of == number);
+        self.cold.hellos = others;
+        for (_, conn, request, _) in told {
+            come_later(conn, request, "the messages for the device cannot be read now", out);
+        }
+    }
+
     /// Whether all entries of a device are in memory; if not they are asked for.
     pub fn warm(&mut self, device: &DeviceName) -> Result<bool, OnboardError> {
         let number = self.number(device)?;
@@ -257,6 +297,16 @@ impl Area {
     /// About how many bytes the entries take that are in memory.
     pub fn index_bytes(&self) -> u64 {
         self.index.bytes()
+    }
+
+    /// Above how many of these bytes idle devices leave memory.
+    pub fn index_bytes_max(&self) -> u64 {
+        self.settings.index_bytes_max
+    }
+
+    /// How many devices have entries that are not in memory.
+    pub fn evicted_devices(&self) -> usize {
+        self.cold.away.len()
     }
 
     /// Whether the device's HELLO has to wait.

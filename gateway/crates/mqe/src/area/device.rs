@@ -17,8 +17,8 @@ use crate::{ConnId, DeviceName, Incarnation, RequestId, Sequence, SessionId};
 /// The bit of owners that are devices; queues have it clear.
 const DEVICE_BIT: u64 = 1 << 63;
 
-/// The owner of a device's messages in the store.
-pub(super) fn owner(number: u32) -> OwnerId {
+/// The owner of the messages in the store of the device with this number.
+pub fn owner(number: u32) -> OwnerId {
     OwnerId(DEVICE_BIT | u64::from(number))
 }
 

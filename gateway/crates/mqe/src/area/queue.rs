@@ -103,6 +103,21 @@ pub(super) struct SubQueue(Option<Box<Waiting>>);
 /// Bytes of an entry in the derived index.
 const ENTRY_BYTES: usize = 8 + 8 + 12 + 4 + 1;
 
+/// So many entries, one after the other.
+pub(super) fn entry_bytes(count: usize, entries: impl Iterator<Item = Entry>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(count * ENTRY_BYTES);
+    for Entry { id, expiry_ms, place, packed, priority } in entries {
+        out.put_u64(id.as_u64());
+        out.put_u64(expiry_ms);
+        out.put_u32(place.segment);
+        out.put_u32(place.offset);
+        out.put_u32(place.record);
+        out.put_u32(packed);
+        out.put_u8(priority);
+    }
+    out
+}
+
 /// The entries of [`SubQueue::to_bytes`], of one or several after the other. None if it is not that.
 pub(super) fn entries_from(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     let count = bytes.len() / ENTRY_BYTES;
@@ -147,17 +162,7 @@ impl SubQueue {
 
     /// All entries, one after the other, for the derived index.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.len() * ENTRY_BYTES);
-        for Entry { id, expiry_ms, place, packed, priority } in self.iter() {
-            out.put_u64(id.as_u64());
-            out.put_u64(expiry_ms);
-            out.put_u32(place.segment);
-            out.put_u32(place.offset);
-            out.put_u32(place.record);
-            out.put_u32(packed);
-            out.put_u8(priority);
-        }
-        out
+        entry_bytes(self.len(), self.iter())
     }
 
     /// How many can expire.

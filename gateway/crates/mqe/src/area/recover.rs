@@ -245,7 +245,8 @@ impl Area {
     }
 }
 
-fn entry_of(message: &RecoveredMessage) -> Entry {
+/// The entry of a message as the store knows it.
+pub(super) fn entry_of(message: &RecoveredMessage) -> Entry {
     let length = message.envelope_length.saturating_add(message.body_length);
     let RecoveredMessage { id, place, priority, expiry_ms, persistent, .. } = *message;
     Entry::new(id, place, priority, length, expiry_ms, persistent)

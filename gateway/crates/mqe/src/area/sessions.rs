@@ -47,9 +47,7 @@ impl Area {
             }
             Err(NoDevice::NoRoom) => {
                 let text = "the disk of the gateway has no room for a new device";
-                let frame = Frame::error(ErrorCode::LATER, LATER_MS + spread_ms(conn), text);
-                out.push(AreaEffect::Frame { conn, needs: None, request, frame });
-                return out.push(AreaEffect::Close { conn, why: ErrorCode::LATER });
+                return come_later(conn, request, text, out);
             }
         };
         if self.wait_for_entries(number, conn, request, hello) {
@@ -269,6 +267,18 @@ fn refuse(
     out: &mut Vec<AreaEffect>,
 ) {
     refuse_when(None, conn, request, code, text, out);
+}
+
+/// Not now, though nothing is wrong with who asks.
+pub(super) fn come_later(
+    conn: ConnId,
+    request: RequestId,
+    text: impl Into<String>,
+    out: &mut Vec<AreaEffect>,
+) {
+    let frame = Frame::error(ErrorCode::LATER, LATER_MS + spread_ms(conn), text);
+    out.push(AreaEffect::Frame { conn, needs: None, request, frame });
+    out.push(AreaEffect::Close { conn, why: ErrorCode::LATER });
 }
 
 /// A refusal that rests on what must be durable first.

@@ -96,6 +96,11 @@ impl Area {
         self.devices.get(number).map(|device| self.view(device))
     }
 
+    /// The name of the device with this number.
+    pub fn name_of(&self, number: u32) -> Option<DeviceName> {
+        self.devices.get(number).map(|device| device.name)
+    }
+
     /// The device whose newest session a connection has.
     pub fn device_of(&self, conn: ConnId) -> Option<DeviceName> {
         let number = self.links.get(&conn)?;

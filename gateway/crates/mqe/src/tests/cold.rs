@@ -208,7 +208,7 @@ fn other_entries_than_those_that_left_are_refused() {
     calm(&mut pair);
     let gone = (0..3).find(|device| pair.area.device(&name(*device)).unwrap().away > 0).unwrap();
     assert_eq!(pair.turn(|area, _, _, _| area.warm(&name(gone))), Ok(false));
-    let Some(ColdWork::Load { number, parts: 1 }) = pair.area.poll_cold() else { panic!("one load") };
+    let Some(ColdWork::Load { number, parts: 1, .. }) = pair.area.poll_cold() else { panic!("one load") };
     let entries = pair.kept[&(number, 0)].clone();
     for wrong in [&entries[..0], &entries[1..], &entries[33..]] {
         pair.turn(|area, _, batch, out| area.loaded(number, wrong, batch, out)).unwrap_err();
@@ -217,6 +217,63 @@ fn other_entries_than_those_that_left_are_refused() {
     assert_eq!(pair.area.device(&name(gone)).unwrap().away, 0);
     // Nobody asked for that.
     pair.turn(|area, _, batch, out| area.loaded(number, b"?", batch, out)).unwrap();
+}
+
+/// What could not be kept stays, and is tried again after a while.
+#[test]
+fn what_cannot_be_kept_stays() {
+    let mut pair = filled(ONE);
+    pair.index_broken = true;
+    calm(&mut pair);
+    assert_eq!((away(&pair), pair.evictions), (vec![0, 0, 0], 0));
+    pair.index_broken = false;
+    calm(&mut pair);
+    assert_eq!(pair.evictions, 0, "not at once");
+    pair.pass(Duration::from_secs(30));
+    calm(&mut pair);
+    assert_eq!(away(&pair).iter().sum::<usize>(), 20);
+}
+
+/// What was kept is gone: the store has the same, at the newest places.
+#[test]
+fn what_the_index_has_lost_comes_from_the_store() {
+    let mut pair = filled(0);
+    calm(&mut pair);
+    pair.offer(name(1), &message(100, 0)).unwrap();
+    calm(&mut pair);
+    pair.offer(name(1), &message(101, 9)).unwrap();
+    pair.sync_all();
+    pair.compact(|at| at % 2 == 0);
+    pair.index_broken = true;
+    assert_eq!((away(&pair), pair.area.evicted_devices()), (vec![10, 11, 10], 3));
+    let device = pair.add_device(1);
+    pair.connect(device);
+    pair.settle();
+    assert_eq!((pair.have(device).len(), pair.have(device)[0]), (12, 101));
+    assert_eq!(away(&pair), [10, 0, 10]);
+}
+
+/// Neither index nor store can give them: the device waits, others do not, and it is tried again.
+#[test]
+fn who_cannot_be_served_is_told_to_come_later() {
+    let mut pair = filled(0);
+    calm(&mut pair);
+    let conn = pair.connect(0);
+    pair.carry_up(conn, 1_000);
+    let Some(ColdWork::Load { number, .. }) = pair.area.poll_cold() else { panic!("one load") };
+    pair.turn(|area, _, _, out| area.lost(number, out));
+    assert_eq!(pair.area.name_of(number), Some(name(0)));
+    pair.gateway_sees_end(conn);
+    pair.give_up(0);
+    let device = pair.add_device(1);
+    pair.connect(device);
+    pair.settle();
+    assert_eq!((pair.have(device).len(), away(&pair)), (10, vec![10, 0, 10]));
+    // Nobody waits for it any more.
+    pair.turn(|area, _, _, out| area.lost(number, out));
+    pair.connect(0);
+    pair.settle();
+    assert_eq!((pair.have(0).len(), away(&pair)), (10, vec![0, 0, 10]));
 }
 
 /// Full, and some of it expired, but not in memory: it may go later.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use store::{Batch, Commit, Id, Kill, Moved, Op, Place, Position, Recovered, RecoveredMessage, UnitId};
+use store::{
+    Batch, Commit, Id, Kill, Moved, Op, OwnerId, Place, Position, Recovered, RecoveredMessage, UnitId,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Disk {
@@ -114,6 +116,11 @@ impl Disk {
             prepared: Vec::new(),
             restored: false,
         }
+    }
+
+    /// The messages of an owner that are on disk.
+    pub(super) fn messages_of(&self, owner: OwnerId) -> Vec<RecoveredMessage> {
+        self.messages.values().filter(|message| message.owner == owner).copied().collect()
     }
 
     pub(super) fn durable(&self) -> Position {

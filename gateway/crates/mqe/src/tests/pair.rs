@@ -13,7 +13,7 @@ use super::disk::Disk;
 use super::ledger::Ledger;
 use crate::area::{
     Accepted, Area, AreaEffect, AreaSettings, ColdWork, DeviceView, Onboarding, PutCheck, PutGone,
-    Undelivered,
+    Undelivered, cold_entries, owner_of,
 };
 use crate::device_end::{
     Action, Device, DeviceRecord, DeviceSettings, DeviceState, EndWhy, PersistToken, Records,
@@ -92,6 +92,8 @@ pub(super) struct Pair {
     pub(super) cold: VecDeque<ColdWork>,
     /// Entries that are not in memory, by number and part.
     pub(super) kept: BTreeMap<(u32, u32), Bytes>,
+    /// Nothing can be kept any more, and what was kept cannot be read.
+    pub(super) index_broken: bool,
     pub(super) evictions: usize,
     /// Offered, and not on disk.
     undurable: Vec<(Position, u32)>,
@@ -113,6 +115,11 @@ pub(super) fn message(number: u32, priority: u8) -> DeviceMessage {
 
 pub(super) fn number_of(payload: &[u8]) -> u32 {
     std::str::from_utf8(payload).unwrap().parse().unwrap()
+}
+
+/// The ids of entries as they are kept.
+fn ids(entries: &[u8]) -> BTreeSet<&[u8]> {
+    entries.chunks(33).map(|entry| &entry[..8]).collect()
 }
 
 impl Pair {
@@ -145,6 +152,7 @@ impl Pair {
             ledger: Ledger::default(),
             cold: VecDeque::new(),
             kept: BTreeMap::new(),
+            index_broken: false,
             evictions: 0,
             undurable: Vec::new(),
             next_conn: 0,
@@ -266,6 +274,7 @@ impl Pair {
         self.cold.extend(std::iter::from_fn(|| self.area.poll_cold()));
         let Some(work) = self.cold.pop_front() else { return false };
         match work {
+            ColdWork::Evict { number, .. } if self.index_broken => self.area.not_evicted(number),
             ColdWork::Evict { number, part, entries } => {
                 self.kept.insert((number, part), entries);
                 if self.turn(|area, _, _, _| area.evicted(number)) {
@@ -274,9 +283,19 @@ impl Pair {
                     self.kept.remove(&(number, part));
                 }
             }
-            ColdWork::Load { number, parts } => {
+            ColdWork::Load { number, parts, last } => {
+                let anew = (self.disk.pending() == 0 || self.index_broken).then(|| {
+                    self.sync_all();
+                    cold_entries(&self.disk.messages_of(owner_of(number)), last)
+                });
                 let parts = (0..parts).map(|part| self.kept.remove(&(number, part)).unwrap());
-                let entries = parts.collect::<Vec<_>>().concat();
+                let mut entries = parts.collect::<Vec<_>>().concat();
+                if let Some(anew) = anew {
+                    assert_eq!(ids(&anew), ids(&entries), "what the store has of device number {number}");
+                    if self.index_broken {
+                        entries = anew;
+                    }
+                }
                 self.turn(|area, _, batch, out| area.loaded(number, &entries, batch, out)).unwrap();
             }
         }

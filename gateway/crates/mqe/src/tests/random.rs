@@ -114,7 +114,11 @@ impl Run {
             }
             87..89 => self.pair.finish_letter(),
             89 => self.pair.out_of_exits(),
-            90 => drop(self.pair.cold_step()),
+            90 => {
+                self.pair.index_broken = self.dice.roll(20) == 0;
+                self.pair.cold_step();
+                self.pair.index_broken = false;
+            }
             91 => {
                 self.pair.puts = match self.dice.roll(4) {
                     0 if faults.refusals => Puts::Busy,
