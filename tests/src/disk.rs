@@ -12,6 +12,7 @@ use tempfile::TempDir;
 const MIB: u64 = 1 << 20;
 /// Of the file systems that are made here, and of their loop devices' pages.
 const BLOCK: u64 = 4096;
+const PROGRAMS: [&str; 5] = ["mkfs.ext4", "dumpe2fs", "filefrag", "mount", "umount"];
 
 /// A mounted file system; unmounted when it is dropped, also in a panic.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Disk {
 impl Disk {
     /// A sound disk of this size. `None` after a sentence on standard error where nothing may be mounted.
     pub fn sound(mib: u64) -> Option<Self> {
-        let mut disk = Self::prepare("disk.img");
+        let mut disk = Self::prepare("disk.img")?;
         disk.format(mib);
         disk.mount_image().then_some(disk)
     }
@@ -33,7 +34,7 @@ impl Disk {
     /// A disk that seems to have `mib`, of which only `backed_mib` can be written beside what the file system needs
     /// for itself: behind that the device fails.
     pub fn thin(mib: u64, backed_mib: u64) -> Option<Self> {
-        let mut disk = Self::prepare("backing/disk.img");
+        let mut disk = Self::prepare("backing/disk.img")?;
         if !disk.mount_backing(mib) {
             return None;
         }
@@ -45,7 +46,7 @@ impl Disk {
 
     /// A disk whose device is whole, so far: see [`Disk::break_behind`].
     pub fn breakable(mib: u64) -> Option<Self> {
-        let mut disk = Self::prepare("backing/disk.img");
+        let mut disk = Self::prepare("backing/disk.img")?;
         if !disk.mount_backing(mib) {
             return None;
         }
@@ -122,9 +123,15 @@ impl Disk {
         fill_holes(&self.image, 0..bytes);
     }
 
-    fn prepare(image: &str) -> Self {
+    fn prepare(image: &str) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+        if let Some(missing) = PROGRAMS.iter().find(|name| !is_there(name)) {
+            skipped(&format!("the program {missing} is not on the PATH"));
+            return None;
+        }
         let folder = tempfile::tempdir().unwrap();
-        Self { mounts: Vec::new(), image: folder.path().join(image), folder }
+        Some(Self { mounts: Vec::new(), image: folder.path().join(image), folder })
     }
 
     fn format(&self, mib: u64) {
@@ -154,11 +161,13 @@ impl Disk {
     fn mount(&mut self, command: &mut Command, path: PathBuf) -> bool {
         let refused = match command.output() {
             Ok(output) if output.status.success() => None,
-            Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+            Ok(output) => {
+                Some(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it failed").to_owned())
+            }
             Err(error) => Some(error.to_string()),
         };
         if let Some(why) = &refused {
-            eprintln!("skipped: no file system can be mounted here, so the disk cannot be made full: {why}");
+            skipped(why);
         } else {
             self.mounts.push(path);
         }
@@ -205,6 +214,11 @@ impl Drop for Disk {
             }
         }
     }
+}
+
+/// In the gate too: where it may not mount, it cannot.
+fn skipped(why: &str) {
+    eprintln!("skipped: no file system can be mounted here, so no disk can be made full or broken: {why}");
 }
 
 /// A piece of a file and where it is on the device, in blocks.

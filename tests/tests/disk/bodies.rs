@@ -50,20 +50,24 @@ fn the_file_of_a_long_body_lives_as_long_as_the_message() {
         wait::pause(Duration::from_micros(rng.random_range(0..300_000)));
         service.kill();
         service.restart();
+        let mut through = Putter::new(&options, (QUEUE, ""), &format!("through-{round}"), &ledger);
         wait::until("the messages", TIME, || {
             getter.get(1, Duration::ZERO)?;
             (ledger.missing() == 0 && is_drained(&service)).then_some(())
         });
         devices.stop();
-        if !tools::full() {
-            // With a checkpoint of its own: else it can take a minute.
-            let (to, data) = (format!("backup-{round}"), service.data().display().to_string());
-            command(&["store", "backup", &to, "--data", &data], service.folder()).succeeded();
+        // What is wrong today: as long as the put is among the newest 8 MiB in memory its file stays, and that is only
+        // looked at by a checkpoint, of which there is none where nothing is written. So that much goes through here.
+        for _ in 0..10 {
+            assert_eq!(through.put(&[1_000_000]), Outcome::Done);
+            assert_eq!(getter.get(1, Duration::ZERO), Some(1));
         }
-        if !tools::full() || round % 20 == 0 {
-            wait::until("an empty folder of bodies", CHECKPOINT, || (files(&service) == 0).then_some(()));
-            assert_eq!(service.status()["store"]["body_files"], 0);
-        }
+        // A backup begins with a checkpoint: else that can take a minute.
+        let (to, data) = (format!("backup-{round}"), service.data().display().to_string());
+        command(&["store", "backup", &to, "--data", &data], service.folder()).succeeded();
+        fs::remove_dir_all(service.folder().join(&to)).unwrap();
+        wait::until("an empty folder of bodies", CHECKPOINT, || (files(&service) == 0).then_some(()));
+        assert_eq!(service.status()["store"]["body_files"], 0);
     }
     ledger.assert_exact();
     service.stop();
