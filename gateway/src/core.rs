@@ -9,6 +9,7 @@
 //! by themselves, without a timer. It never waits for a socket, an exit or a body.
 
 mod bodies;
+mod cold;
 mod command;
 mod devices;
 mod durable;

@@ -41,6 +41,7 @@ pub(crate) fn area(
         device_messages_max: u32::try_from(devices.messages_max).unwrap_or(u32::MAX),
         device_bytes_max: devices.bytes_max,
         total_bytes_max: half_of_disk(&config.store.directory),
+        index_bytes_max: config.store.index_bytes_max,
         ..AreaSettings::new(config.gateway.name, StoreIdentity(identity.store))
     };
     let now = Now { wall_ms: now.wall_ms, instant: now.instant };

@@ -97,6 +97,18 @@ pub struct AreaReport {
     pub in_doubt: u64,
     /// Ends since the data directory was made, by kind.
     pub ends: std::collections::BTreeMap<String, u64>,
+    /// Bytes of memory that the index of these messages takes, roughly.
+    pub index_bytes: u64,
+    /// Above this idle devices leave memory ([store] index_bytes_max).
+    pub index_bytes_max: u64,
+    /// Devices whose messages are not in memory, or not all.
+    pub evicted_devices: u64,
+    /// Times at which the index of a device left memory, since the start.
+    pub evictions: u64,
+    /// Times at which it came back.
+    pub loads: u64,
+    /// Of these, times at which it was made anew from the journal.
+    pub rebuilds: u64,
 }
 
 /// A device.

@@ -49,6 +49,24 @@ const METRICS: &[Metric] = &[
     ("mqe_device_messages_in_doubt", Kind::Gauge, "Messages handed out and not confirmed.", |r| {
         r.area.in_doubt
     }),
+    ("mqe_device_index_bytes", Kind::Gauge, "Memory that the index of these messages takes, roughly.", |r| {
+        r.area.index_bytes
+    }),
+    ("mqe_device_index_bytes_max", Kind::Gauge, "Above this idle devices leave memory.", |r| {
+        r.area.index_bytes_max
+    }),
+    ("mqe_devices_evicted", Kind::Gauge, "Devices whose messages are not in memory, or not all.", |r| {
+        r.area.evicted_devices
+    }),
+    ("mqe_device_index_evictions", Kind::Counter, "Times at which the index of a device left memory.", |r| {
+        r.area.evictions
+    }),
+    ("mqe_device_index_loads", Kind::Counter, "Times at which the index of a device came back.", |r| {
+        r.area.loads
+    }),
+    ("mqe_device_index_rebuilds", Kind::Counter, "Times at which it came back from the journal.", |r| {
+        r.area.rebuilds
+    }),
     ("mqe_exit_calls", Kind::Counter, "Messages that exits have seen since the start.", |r| {
         r.exits.iter().map(|e| e.calls).sum()
     }),

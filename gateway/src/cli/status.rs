@@ -58,6 +58,19 @@ fn layout(r: &StatusReport) -> String {
         bytes(r.area.bytes),
         r.area.in_doubt
     );
+    let a = &r.area;
+    if a.evictions > 0 {
+        let _ = writeln!(
+            out,
+            "their index    {} of {} in memory; {} devices not, {} went and {} came back so far, {} from the journal",
+            bytes(a.index_bytes),
+            bytes(a.index_bytes_max),
+            a.evicted_devices,
+            a.evictions,
+            a.loads,
+            a.rebuilds,
+        );
+    }
     let ends: Vec<String> = r
         .area
         .ends

@@ -85,6 +85,8 @@ section! {
         directory: PathBuf = PathBuf::from("mqe-data");
         /// Bytes of a segment of the journal.
         segment_bytes: u64 = 64 << 20, in 1 << 20..=1 << 30;
+        /// Bytes of memory for the index of what waits for devices; above it the index of idle devices leaves memory.
+        index_bytes_max: u64 = 1 << 30, in 0..=1 << 40;
     }
 }
 

@@ -148,7 +148,7 @@ fn all_mistakes_are_reported_in_the_order_of_the_file() {
     check(
         "[store]\nsegment_bytes = 1\nsise = 2\n[log]\nformat = 'xml'\n",
         "f.toml:2:17: [store] segment_bytes: 1 does not fit: must be from 1048576 to 1073741824\n\
-         f.toml:3:1: unknown key `sise` in [store]: it has directory, segment_bytes\n\
+         f.toml:3:1: unknown key `sise` in [store]: it has directory, segment_bytes, index_bytes_max\n\
          f.toml:5:10: [log] format: \"xml\" is not one of text, json",
     );
 }

@@ -11,6 +11,7 @@ use qmgr::{CallId, ConnId, Got, Holder, Verb};
 use store::{BodyFile, BodyRef, Id, Position, Record, SnapshotTicket};
 use tokio::sync::{mpsc, oneshot};
 
+use super::cold::ColdDone;
 use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
 
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
+    /// What came of a job on entries that are not in memory.
+    Cold(ColdDone),
     /// A stored message cannot be read.
     Damaged { id: Id, what: String },
     /// The core's part of the status.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use store::mem::MemStore;
 use store::{
-    Batch, BodyFiles, BodyRef, ColdIndex, Commit, EntriesTicket, Id, KeyedChange, Moved, Op, OwnerId, Place, Position, Recovered,
-    RecoveredMessage, Room, SnapshotTicket, Stat, Store, StoreError, UnitId, Watch,
+    Batch, BodyFiles, BodyRef, ColdIndex, Commit, EntriesTicket, Id, KeyedChange, Moved, Op, OwnerId, Place,
+    Position, Recovered, RecoveredMessage, Room, SnapshotTicket, Stat, Store, StoreError, UnitId, Watch,
 };
 use tokio::sync::Notify;
 
@@ -18,6 +18,8 @@ use super::durable::Announcer;
 #[derive(Debug)]
 pub(crate) struct Faulty {
     inner: MemStore,
+    /// Of another store: it goes on over recoveries.
+    cold: Option<ColdIndex>,
     disk: Arc<Disk>,
 }
 
@@ -38,6 +40,7 @@ struct State {
     held: bool,
     failed: bool,
     recovery_fails: bool,
+    forgetful: bool,
     durable: Position,
     room: Room,
     to_move: Vec<Moved>,
@@ -50,10 +53,17 @@ struct State {
 
 impl Faulty {
     pub(crate) fn new(announcer: Arc<Announcer>) -> (Self, Recovered, Arc<Disk>) {
+        Self::with_index(announcer, None)
+    }
+
+    pub(crate) fn with_index(
+        announcer: Arc<Announcer>,
+        cold: Option<ColdIndex>,
+    ) -> (Self, Recovered, Arc<Disk>) {
         let (inner, recovered) = MemStore::new(None);
         let disk = Arc::new(Disk { state: Mutex::default(), announcer, work: Notify::new() });
         disk.state().durable = inner.durable();
-        (Self { inner, disk: Arc::clone(&disk) }, recovered, disk)
+        (Self { inner, cold, disk: Arc::clone(&disk) }, recovered, disk)
     }
 }
 
@@ -87,6 +97,11 @@ impl Disk {
     /// The next recovery fails.
     pub(crate) fn fail_recovery(&self) {
         self.state().recovery_fails = true;
+    }
+
+    /// Whether it says of every owner that it has no messages.
+    pub(crate) fn forget(&self, forgetful: bool) {
+        self.state().forgetful = forgetful;
     }
 
     /// Syncs nothing until told otherwise.
@@ -268,11 +283,14 @@ impl Store for Faulty {
     }
 
     fn entries(&mut self, owner: OwnerId) -> EntriesTicket {
+        if self.disk.state().forgetful {
+            return EntriesTicket::default();
+        }
         self.inner.entries(owner)
     }
 
     fn cold_index(&self) -> Option<ColdIndex> {
-        self.inner.cold_index()
+        self.cold.clone()
     }
 
     fn snapshot(&mut self) -> SnapshotTicket {

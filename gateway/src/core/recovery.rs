@@ -17,6 +17,7 @@ use store::{Batch, Id, Position, Recovered, Store, StoreError, Watch};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use super::cold::ColdCounts;
 use super::durable::Durable;
 use super::handle::Generation;
 use super::turn::{Core, Wiring};
@@ -94,6 +95,7 @@ pub(super) struct Lasting {
     /// Messages that cannot be read, for status.
     pub(super) damaged: BTreeMap<Id, String>,
     pub(super) recoveries: Recoveries,
+    pub(super) cold: ColdCounts,
 }
 
 /// The recoveries of this process, for status.
@@ -132,6 +134,7 @@ impl Core {
         while let Some(error) = self.run().await {
             self = self.recover(error).await?;
         }
+        self.cold.end().await;
         Ok(self)
     }
 
@@ -144,7 +147,9 @@ impl Core {
         }
         tracing::error!(%error, "the journal cannot be written: all connections are dropped, the store recovers");
         // What else there was goes here: the ways to connections, and whatever of theirs was waiting.
-        let Self { store, queue_manager, area, wiring, mut lasting, .. } = self;
+        let Self { store, queue_manager, area, wiring, mut lasting, cold, .. } = self;
+        // Files of the index are opened anew.
+        cold.end().await;
         lasting.recoveries.begin().await;
         let durable = wiring.announcer.next_start();
         let machinery = Arc::clone(&wiring.machinery);

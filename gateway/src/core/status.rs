@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use mqe::DeviceName;
 use mqe::area::{Counter, DeviceView};
 
+use super::cold::ColdCounts;
 use super::turn::Core;
 use crate::report::{AreaReport, DeviceReport, QueueReport, StatusReport, StoreReport};
 
@@ -47,8 +48,23 @@ impl Core {
         report.problems.extend(report.store.damaged.iter().map(|what| {
             format!("damaged: {what}: its segment stays; stop the service and see `mqe-gateway store check`")
         }));
+        report.problems.extend(self.cold.problems());
         report.problems.extend(self.lasting.damaged.values().map(|what| format!("damaged: {what}")));
         report
+    }
+
+    /// The report with what memory has of the devices' messages.
+    pub(super) fn with_memory(&self, area: AreaReport) -> AreaReport {
+        let ColdCounts { evictions, loads, rebuilds } = self.lasting.cold;
+        AreaReport {
+            index_bytes: self.area.index_bytes(),
+            index_bytes_max: self.area.index_bytes_max(),
+            evicted_devices: self.area.evicted_devices() as u64,
+            evictions,
+            loads,
+            rebuilds,
+            ..area
+        }
     }
 
     pub(super) fn device_report(&self, device: &DeviceName) -> Option<DeviceReport> {

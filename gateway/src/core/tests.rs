@@ -1,6 +1,7 @@
 //! The core without a runtime: commands in, state and effects out. What only one of the machines does is tested there;
 //! here is what must be one step over several.
 
+mod cold;
 mod recovery;
 
 use std::collections::HashSet;
@@ -37,8 +38,12 @@ fn name(text: &str) -> QMgrName {
 }
 
 /// A queue manager with the developer defaults, and an area that takes devices named `DEV...`.
-#[derive(Debug)]
-struct TestMachinery;
+#[derive(Debug, Clone, Copy)]
+struct TestMachinery {
+    area: fn(&mut AreaSettings),
+}
+
+const PLAIN: TestMachinery = TestMachinery { area: |_| {} };
 
 impl Machinery for TestMachinery {
     fn machines(&self, recovered: &Recovered, now: Moment, batch: &mut Batch) -> anyhow::Result<Machines> {
@@ -46,11 +51,12 @@ impl Machinery for TestMachinery {
         let settings = Settings::new(name("QM1"), identity.qmgr_id, name("GATE1"));
         let qmgr_now = qmgr::Now { wall_ms: now.wall_ms, instant: now.instant };
         let queue_manager = QueueManager::new(settings, recovered, qmgr_now, batch)?;
-        let settings = AreaSettings {
+        let mut settings = AreaSettings {
             onboarding: Onboarding { patterns: vec!["DEV*".to_owned()], devices_max: 10 },
             device_messages_max: 3,
             ..AreaSettings::new(name("GATE1"), StoreIdentity(identity.store))
         };
+        (self.area)(&mut settings);
         let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
         let area = Area::new(settings, recovered, mqe_now, batch)?;
         Ok(Machines { queue_manager, area, identity })
@@ -64,7 +70,7 @@ fn wiring(announcer: Arc<Announcer>) -> Wiring {
         bodies: Bodies::new(1 << 20),
         gateway: name("GATE1"),
         serving: Arc::new(AtomicBool::new(true)),
-        machinery: Arc::new(TestMachinery),
+        machinery: Arc::new(PLAIN),
     }
 }
 
@@ -90,7 +96,7 @@ impl Harness {
         let (announcer, durable) = Announcer::new();
         let (store, recovered) = MemStore::new(Some(Arc::<Announcer>::clone(&announcer)));
         let wiring = wiring(announcer);
-        let made = Made::of(Box::new(store), recovered, &TestMachinery).unwrap();
+        let made = Made::of(Box::new(store), recovered, &PLAIN).unwrap();
         let core = Core::new(made, durable, wiring);
         let (out, answers) = mpsc::unbounded_channel();
         let mut harness = Self { core, answers, calls: 0 };
@@ -344,6 +350,33 @@ fn status_tells_what_is_damaged_and_what_the_dead_letter_queue_refuses() {
     assert_eq!(handed_over.why, Some(Reason::PUT_INHIBITED));
     let found = problems(&mut harness);
     assert!(found.iter().any(|problem| problem.contains("2051")), "{found:?}");
+}
+
+#[test]
+fn a_display_over_many_queues_is_made_in_steps() {
+    let mut harness = Harness::new();
+    let run = |harness: &mut Harness, text: &str| {
+        let (answer, answered) = oneshot::channel();
+        let command = Box::new(mqsc::read_command(text).unwrap());
+        harness.turn(Command::Mqsc { command, answer });
+        answered
+    };
+    for number in 0..2_500 {
+        run(&mut harness, &format!("DEFINE QLOCAL(MANY.{number:05})"));
+    }
+    let mut many = run(&mut harness, "DISPLAY QLOCAL(MANY*) CURDEPTH");
+    let mut none = run(&mut harness, "DISPLAY QLOCAL(NONE*)");
+    assert!(many.try_recv().is_err());
+    // What comes meanwhile is not held up.
+    harness.put("MANY.00001", "", "text");
+    (0..2).for_each(|_| harness.core.walk());
+    match many.try_recv().unwrap().outcome {
+        mqsc::Outcome::Displayed(objects) => assert_eq!(objects.len(), 2_500),
+        outcome => panic!("{outcome:?}"),
+    }
+    harness.core.walk();
+    let outcome = none.try_recv().unwrap().outcome;
+    assert!(matches!(outcome, mqsc::Outcome::Failed(mqsc::Refusal::NoneFound { .. })), "{outcome:?}");
 }
 
 #[test]

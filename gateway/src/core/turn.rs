@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::bodies::Bodies;
+use super::cold::{Cold, ColdCounts};
 use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
 use super::durable::{Announcer, Durable};
 use super::handle::{CoreHandle, Generation};
@@ -57,6 +58,7 @@ pub(crate) struct Core {
     stopped: bool,
     pub(super) space: Space,
     pub(super) walks: Walks,
+    pub(super) cold: Cold,
     /// Why the dead-letter queue refused the last letter, for status; none if it took it.
     pub(super) letters_refused: Option<Reason>,
     pub(super) wiring: Wiring,
@@ -134,6 +136,7 @@ impl Core {
             helpers: TaskTracker::new(),
             damaged: BTreeMap::new(),
             recoveries: Recoveries::default(),
+            cold: ColdCounts::default(),
         });
         lasting.generations.send_replace(Arc::clone(&generation));
         Self {
@@ -149,6 +152,7 @@ impl Core {
             stopped: false,
             space,
             walks: Walks::new(),
+            cold: Cold::default(),
             letters_refused: None,
             wiring,
             lasting,
@@ -199,6 +203,7 @@ impl Core {
             if current.batch.bytes() < BATCH_BYTES_FULL && (announcer.take_turn_wanted() || maintained) {
                 self.compact(&mut current);
             }
+            self.begin_cold_work();
             turn = self.hand_over_batch(current);
         }
         if let Some(turn) = turn {
@@ -240,6 +245,7 @@ impl Core {
     pub(super) fn submit(&mut self, turn: Turn) {
         let Turn { batch, mq, area, locked, .. } = turn;
         self.store.submit(batch);
+        self.begin_rebuild();
         for effect in mq {
             self.mq_effect(effect);
         }
@@ -361,11 +367,15 @@ impl Core {
                 reply(answer, handed_over);
             }
             Command::Mqsc { command, answer } => {
+                let needs = |batch: &Batch| Some(batch.position()).filter(|_| !batch.is_empty());
+                if let mqsc::Command::Display(display) = *command {
+                    return self.begin_walk(Walk::display(display, needs(&turn.batch), answer));
+                }
                 let outcome =
                     self.queue_manager.run(turn.qmgr_now(), &command, &mut turn.batch, &mut turn.mq);
-                let needs = Some(turn.batch.position()).filter(|_| !turn.batch.is_empty());
-                reply(answer, MqscResult { outcome, needs });
+                reply(answer, MqscResult { outcome, needs: needs(&turn.batch) });
             }
+            Command::Cold(done) => self.cold_done(done, turn),
             Command::Damaged { id, what } => {
                 // Told once: who asks for it again finds the same.
                 let damaged = &mut self.lasting.damaged;

@@ -48,7 +48,7 @@ impl Live {
 }
 
 /// An MQ application's connection.
-struct App {
+pub(super) struct App {
     core: CoreHandle,
     answers: mpsc::UnboundedReceiver<ToMq>,
     calls: u64,
@@ -56,7 +56,7 @@ struct App {
 
 /// The connection was dropped, or what it waited for will not be.
 #[derive(Debug, PartialEq)]
-struct Gone;
+pub(super) struct Gone;
 
 impl From<Stopped> for Gone {
     fn from(_: Stopped) -> Self {
@@ -65,7 +65,7 @@ impl From<Stopped> for Gone {
 }
 
 impl App {
-    async fn connect(root: &CoreHandle) -> Result<Self, Gone> {
+    pub(super) async fn connect(root: &CoreHandle) -> Result<Self, Gone> {
         let core = root.newest().await?;
         let (out, answers) = mpsc::unbounded_channel();
         core.send(Lane::Control, Command::MqOpened { conn: core.conn(), out }).await?;
@@ -93,7 +93,7 @@ impl App {
         })
     }
 
-    async fn call(&mut self, verb: Verb) -> Result<Reply, Gone> {
+    pub(super) async fn call(&mut self, verb: Verb) -> Result<Reply, Gone> {
         self.send(verb).await?;
         self.answer().await
     }
