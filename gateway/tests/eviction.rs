@@ -33,6 +33,7 @@ impl Service {
             .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any])
             .current_dir(folder)
             .env_remove("MQE_DATA")
+            .env("RUST_LOG", "warn")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
