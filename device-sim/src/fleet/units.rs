@@ -294,6 +294,7 @@ fn is_passing(reason: Reason) -> bool {
             | Reason::Q_FULL
             | Reason::Q_SPACE_NOT_AVAILABLE
             | Reason::STORAGE_NOT_AVAILABLE
+            | Reason::STORAGE_MEDIUM_FULL
             | Reason::RESOURCE_PROBLEM
             | Reason::Q_MGR_QUIESCING
             | Reason::Q_MGR_STOPPING

@@ -44,13 +44,13 @@ use crate::files::real::RealFiles;
 use crate::files::{Files, Lock, failed, still_ours};
 use crate::format::record::{self, change_places};
 use crate::head::Head;
-use crate::index::{Identity, IndexCopy, IndexWriter};
+use crate::index::ColdIndex;
 use crate::layout::{Layout, Spot};
-use crate::ledger::{Ledger, RealChange};
+use crate::ledger::Ledger;
 use crate::planted::{Bug, is_planted};
 use crate::{
-    BodyFiles, BodyRef, ColdIndex, Id, KeyedIndex, Moved, Op, OwnerId, Place, Position, Recovered, Room,
-    SegmentStat, Stat, Store, StoreError, Watch,
+    BodyFiles, BodyRef, Id, Moved, Op, OwnerId, Place, Position, Recovered, Room, SegmentStat, Stat, Store,
+    StoreError, Watch,
 };
 
 const LOCK: &str = "lock";
@@ -58,7 +58,7 @@ const LOCK: &str = "lock";
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// Less than this is not worth a segment.
 const SEGMENT_BYTES_MIN: u64 = 64 << 10;
-const CACHE_BYTES: usize = 8 << 20;
+const CACHE_BYTES: usize = 2 << 20;
 /// A mark follows after this time without work (STORE.md 2).
 const MARK_AFTER: Duration = Duration::from_millis(100);
 /// How a journal is opened.
@@ -72,7 +72,7 @@ pub struct OpenOptions {
     pub segment_bytes: u64,
     /// Bytes of the newest batches that stay in memory for reading, beside those that are not on disk yet.
     pub cache_bytes: usize,
-    /// Whether to keep the derived index of keyed state.
+    /// Whether there is a derived index for what memory has no room for.
     pub index: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct Journal {
     segments: Arc<Segments>,
     worker: Option<Worker>,
     upkeep: Upkeep,
-    index: Option<KeyedIndex>,
+    index: Option<ColdIndex>,
     ledger: Ledger,
     start: u32,
     nonce: u64,
@@ -174,7 +174,6 @@ impl Journal {
         recover::make_directories(files.as_ref())?;
         let mut space = Space::open(&files, segment_bytes)?;
         let version = recover::prepare_directory(files.as_ref(), lock.as_ref(), &mut space)?;
-        let copy = if options.index { IndexCopy::open(&options.directory) } else { IndexCopy::default() };
         let nonce = getrandom::u64().map_err(|error| StoreError::Io {
             action: "get random bits for",
             path: files.show(""),
@@ -184,35 +183,19 @@ impl Journal {
         let trusts_cache = is_recovery && is_planted(Bug::CutAtValid);
         let cut = cut.filter(|_| !trusts_cache);
         let begin = recover::Begin { segment_bytes, nonce, version, cut, is_recovery, trusts_cache };
-        let recover::Opened { writer, segments, ledger, recovered, key_places, index_valid } =
-            recover::recover(&files, lock.as_ref(), space, &begin, &copy)?;
+        let recover::Opened { writer, segments, ledger, recovered } =
+            recover::recover(&files, lock.as_ref(), space, &begin)?;
         let (start, written) = (writer.start, writer.written);
-        let identity = Identity { start, spot: written, checksum: writer.last };
         let layout = Layout::new(segment_bytes, written, writer.records(), writer.lines_length());
         let shared = Shared::new(Arc::new(Head::new(layout)), Arc::clone(&options.watch), start);
         let shared = Arc::new(shared);
         shared.set_figures(&writer, std::iter::empty());
-        let index_rebuilds = u64::from(options.index && !index_valid && start > 1);
-        let index = if options.index {
-            Some(IndexWriter::start(
-                &options.directory,
-                copy,
-                index_valid,
-                &recovered.keyed,
-                &key_places,
-                identity,
-            )?)
-        } else {
-            None
-        };
-        let keyed_index = index.as_ref().map(|index| index.index().clone());
-        let index_upkeep = index.as_ref().map(IndexWriter::upkeep);
+        let index = options.index.then(|| ColdIndex::new(&options.directory));
         let committer = Committer::new(
             (Arc::clone(&files), Arc::clone(&lock)),
             Arc::clone(&segments),
             Arc::clone(&shared),
             writer,
-            index,
         );
         let (worker, compactor) = match threads {
             Threads::Own => (start_thread(&shared, committer)?, Compactor::start(Arc::clone(&shared))?),
@@ -223,8 +206,8 @@ impl Journal {
             shared,
             segments,
             worker: Some(worker),
-            upkeep: Upkeep::new(compactor, index_upkeep),
-            index: keyed_index,
+            upkeep: Upkeep::new(compactor),
+            index,
             ledger,
             start,
             nonce,
@@ -236,7 +219,7 @@ impl Journal {
             moving: VecDeque::new(),
             checkpoints: 1,
             recoveries: 0,
-            index_rebuilds,
+            index_rebuilds: 0,
             checkpoint_in_work: false,
             covered: written,
             uncovered_since_ms: None,
@@ -250,15 +233,12 @@ impl Journal {
         Ok((journal, recovered))
     }
 
-    /// Reads keyed state outside of the core; none if the store was opened without an index.
-    pub fn keyed_index(&self) -> Option<KeyedIndex> {
-        self.index.clone()
-    }
-
-    /// Enters what a batch says into the ledger, and gives the keyed values that became real.
-    fn enter(&mut self, batch: &Batch) -> Vec<RealChange> {
+    /// Enters what a batch says into the ledger.
+    fn enter(&mut self, batch: &Batch) {
+        // What became real matters to a replay only.
         let mut real = Vec::new();
         let ledger = &mut self.ledger;
+        ledger.next_batch();
         for (op, place) in batch.ops.iter().zip(&batch.places) {
             let place = *place;
             match op {
@@ -280,16 +260,16 @@ impl Journal {
         for left in &batch.left {
             self.ledger.set_end(left.segment, left.offset);
         }
-        if self.index.is_none() {
-            real.clear();
-        }
-        real
     }
 
     /// Forgets the oldest batches in memory, but never one that is not on disk.
     fn trim_recent(&mut self) {
+        self.trim_recent_to(self.options.cache_bytes);
+    }
+
+    fn trim_recent_to(&mut self, bytes: usize) {
         let durable = self.shared.durable_position();
-        while self.recent_bytes > self.options.cache_bytes
+        while self.recent_bytes > bytes
             && let Some(oldest) = self.recent.pop_front_if(|batch| batch.position <= durable)
         {
             self.recent_bytes -= memory_of(&oldest);
@@ -335,6 +315,10 @@ impl Journal {
                 }
             }
         }
+    }
+
+    fn all_index_rebuilds(&self) -> u64 {
+        self.index_rebuilds + self.index.as_ref().map_or(0, ColdIndex::rebuilds)
     }
 
     fn by_segment(&self) -> Vec<SegmentStat> {
@@ -386,12 +370,12 @@ impl Store for Journal {
         if self.upkeep.touched() {
             self.shared.want_turn();
         }
-        let changes = self.enter(&batch);
+        self.enter(&batch);
         let position = batch.position;
         let batch = Arc::new(batch);
         self.recent_bytes += memory_of(&batch);
         self.recent.push_back(Arc::clone(&batch));
-        self.shared.push(Job::Batch(Submitted { batch, changes, since: Instant::now() }));
+        self.shared.push(Job::Batch(Submitted { batch, since: Instant::now() }));
         self.trim_recent();
         position
     }
@@ -479,7 +463,7 @@ impl Store for Journal {
     }
 
     fn cold_index(&self) -> Option<ColdIndex> {
-        self.index.as_ref().map(|index| index.cold(self.start))
+        self.index.clone()
     }
 
     fn snapshot(&mut self) -> SnapshotTicket {
@@ -498,13 +482,15 @@ impl Store for Journal {
             Some(Worker::Inline(_)) => Threads::Inline,
             _ => Threads::Own,
         };
-        // The files of the index must be let go before they are opened again.
         self.worker = None;
+        if let Some(index) = &self.index {
+            index.close();
+        }
         let cut = self.shared.synced();
         let (files, lock) = (Arc::clone(&self.files), Arc::clone(&self.lock));
         let (mut next, recovered) = Self::begin_start(files, lock, self.options.clone(), threads, cut)?;
         next.recoveries = self.recoveries + 1;
-        next.index_rebuilds += self.index_rebuilds + self.upkeep.index_rebuilds();
+        next.index_rebuilds += self.all_index_rebuilds();
         next.checkpoints += self.checkpoints;
         *self = next;
         Ok(recovered)
@@ -537,7 +523,7 @@ impl Store for Journal {
             wait_us: figures.wait_us,
             checkpoints: self.checkpoints,
             recoveries: self.recoveries,
-            index_rebuilds: self.index_rebuilds + self.upkeep.index_rebuilds(),
+            index_rebuilds: self.all_index_rebuilds(),
             memory_bytes: self.ledger.memory() + self.recent_bytes as u64,
             room: self.room(),
             damaged: self.upkeep.damaged.clone(),
@@ -563,6 +549,9 @@ impl Store for Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         self.stop();
+        if let Some(index) = &self.index {
+            index.close();
+        }
     }
 }
 
@@ -593,7 +582,9 @@ impl Journal {
 
     /// As after an error of the index's.
     fn break_index(&self) {
-        self.upkeep.break_index();
+        if let Some(index) = &self.index {
+            index.give_up();
+        }
     }
 
     /// Nothing is kept for bad times any more.

@@ -323,11 +323,6 @@ impl Ledger {
         self.messages
     }
 
-    /// Where the values of all keys lie.
-    pub(crate) fn key_places(&self) -> Vec<Place> {
-        self.keys.places()
-    }
-
     /// Keys that have a value.
     pub(crate) fn keys(&self) -> usize {
         self.keys.len()
@@ -419,6 +414,11 @@ impl Ledger {
     /// How many bytes of the journal live; see [`Segment::live_bytes`].
     pub(crate) fn live_bytes(&self) -> u64 {
         self.segments.values().map(Segment::live_bytes).sum()
+    }
+
+    /// A batch will be entered.
+    pub(crate) fn next_batch(&mut self) {
+        self.bodies.next_batch();
     }
 
     /// Files of bodies whose last user has died since this was last asked.

@@ -16,16 +16,12 @@ use crate::files::{Files, Lock, still_ours};
 use crate::format::footer;
 use crate::format::group::{self, GroupKind};
 use crate::format::record;
-use crate::index::{Identity, IndexWriter};
 use crate::layout::GroupPlan;
-use crate::ledger::RealChange;
 use crate::planted::{Bug, is_planted};
 use crate::{BodyFile, Op, Position, StoreError};
 
 /// A write is not made larger than this by taking more that waits; it bounds what a start may have to copy.
 const WRITE_BYTES: usize = 4 << 20;
-/// A checkpoint waits this long for the index to pass it.
-const INDEX_PATIENCE: Duration = Duration::from_secs(1);
 /// How often a disk that was full is asked whether it still is.
 const LOOK_FOR_ROOM: Duration = Duration::from_secs(1);
 
@@ -37,13 +33,11 @@ pub(crate) struct Committer {
     segments: Arc<Segments>,
     shared: Arc<Shared>,
     pub(crate) writer: Writer,
-    index: Option<IndexWriter>,
     /// Written and not yet answered: the newest batch, how many, and what they set.
     unanswered: Option<(Position, usize)>,
     /// Since when each of them has waited.
     since: Vec<Instant>,
-    changes: Vec<RealChange>,
-    checkpoint: Option<(Taken, Instant)>,
+    checkpoint: Option<Taken>,
     /// Files of bodies that are dead in a durable checkpoint, and still read by somebody.
     lingering: Vec<BodyFile>,
     /// When room was last looked for.
@@ -56,7 +50,6 @@ impl Committer {
         segments: Arc<Segments>,
         shared: Arc<Shared>,
         writer: Writer,
-        index: Option<IndexWriter>,
     ) -> Self {
         Self {
             files,
@@ -64,10 +57,8 @@ impl Committer {
             segments,
             shared,
             writer,
-            index,
             unanswered: None,
             since: Vec::new(),
-            changes: Vec::new(),
             checkpoint: None,
             lingering: Vec::new(),
             looked: Instant::now(),
@@ -108,7 +99,7 @@ impl Committer {
         }
         self.flush()?;
         self.look_for_room();
-        self.checkpoint_when_ready()
+        self.write_checkpoint()
     }
 
     /// Nothing has come for a while: claims what is on disk (STORE.md 2), unless a batch is being laid out there, or a
@@ -121,12 +112,16 @@ impl Committer {
             self.flush()?;
         }
         self.look_for_room();
-        self.checkpoint_when_ready()
+        self.remove_bodies();
+        self.write_checkpoint()
     }
 
     /// Whether [`Committer::idle`] has something to do.
     pub(crate) fn wants_idle(&self) -> bool {
-        self.writer.is_unclaimed() || self.checkpoint.is_some() || self.writer.space.is_short()
+        self.writer.is_unclaimed()
+            || self.checkpoint.is_some()
+            || self.writer.space.is_short()
+            || !self.lingering.is_empty()
     }
 
     /// While intake pauses for want of room: looks again every second, for ever (STORE.md 6).
@@ -151,7 +146,6 @@ impl Committer {
         let waiting = self.unanswered.map_or(0, |u| u.1);
         self.unanswered = Some((batch.position, waiting + 1));
         self.since.push(submitted.since);
-        self.changes.extend(submitted.changes.iter().cloned());
         Ok(())
     }
 
@@ -192,11 +186,6 @@ impl Committer {
             self.shared.durable(position, count);
         }
         self.writer.flush()?;
-        let identity = self.identity();
-        let changes = self.changes.drain(..);
-        if let Some(index) = &self.index {
-            index.feed(changes, identity);
-        }
         self.shared.set_figures(&self.writer, self.since.drain(..));
         if let Some((position, count)) = self.unanswered.take() {
             self.shared.durable(position, count);
@@ -204,16 +193,12 @@ impl Committer {
         Ok(())
     }
 
-    fn identity(&self) -> Identity {
-        Identity { start: self.writer.start, spot: self.writer.synced, checksum: self.writer.last }
-    }
-
     /// The journal is synced just up to the checkpoint's position: now the checksum there is known.
     fn capture(&mut self, mut taken: Taken) {
         self.shared.head.captured();
         if taken.checkpoint.position == self.writer.synced {
             taken.checkpoint.previous = self.writer.last;
-            self.checkpoint = Some((taken, Instant::now() + INDEX_PATIENCE));
+            self.checkpoint = Some(taken);
         } else {
             let position = taken.checkpoint.position;
             tracing::error!(%position, "a checkpoint was taken where no group ends (our fault)");
@@ -225,20 +210,12 @@ impl Committer {
     fn capture_ahead(&mut self, mut taken: Taken) {
         self.shared.head.captured();
         taken.checkpoint.previous = self.writer.last;
-        self.checkpoint = Some((taken, Instant::now()));
-    }
-
-    /// Writes the checkpoint, once the index has passed it or has had its time.
-    fn checkpoint_when_ready(&mut self) -> Result<(), StoreError> {
-        let Some((taken, until)) = &self.checkpoint else { return Ok(()) };
-        let position = taken.checkpoint.position;
-        let index = self.index.as_ref().is_none_or(|index| index.has_passed(position));
-        if index || Instant::now() >= *until { self.write_checkpoint() } else { Ok(()) }
+        self.checkpoint = Some(taken);
     }
 
     /// Writes the checkpoint; once it is durable, what it does not need goes.
     fn write_checkpoint(&mut self) -> Result<(), StoreError> {
-        let Some((mut taken, _)) = self.checkpoint.take() else { return Ok(()) };
+        let Some(mut taken) = self.checkpoint.take() else { return Ok(()) };
         if is_planted(Bug::DropBeforeCheckpoint) {
             self.drop_dead(&mut taken);
         }
@@ -279,6 +256,11 @@ impl Committer {
             self.writer.retire(*segment, slot);
         }
         self.lingering.append(&mut taken.dead_bodies);
+        self.remove_bodies();
+    }
+
+    /// Removes the files of dead bodies that nobody reads any more.
+    fn remove_bodies(&mut self) {
         self.lingering.retain(|file| {
             if !file.is_held() {
                 file.remove();

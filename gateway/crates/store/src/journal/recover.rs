@@ -18,7 +18,6 @@ use crate::format::checkpoint::{Checkpoint, SegmentEntry};
 use crate::format::footer::{self, Trailer};
 use crate::format::record::{self, Head, Kind, Parsed};
 use crate::format::{VERSION, group};
-use crate::index::{Identity, IndexCopy};
 use crate::layout::Spot;
 use crate::ledger::Ledger;
 use crate::planted::{Bug, is_planted};
@@ -38,10 +37,6 @@ pub(crate) struct Opened {
     pub(crate) segments: Arc<Segments>,
     pub(crate) ledger: Ledger,
     pub(crate) recovered: Recovered,
-    /// Where the record of each recovered key lies, in their order.
-    pub(crate) key_places: Vec<(Vec<u8>, Place)>,
-    /// Whether the index's copy belongs to this journal.
-    pub(crate) index_valid: bool,
 }
 
 /// Makes an empty store of an empty directory, or looks whether this program may read what is there. Gives the
@@ -120,7 +115,6 @@ pub(crate) fn recover(
     lock: &dyn Lock,
     space: Space,
     begin: &Begin,
-    index: &IndexCopy,
 ) -> Result<Opened, StoreError> {
     let checkpoint = checkpoints::read(files.as_ref())?;
     let p = checkpoint.position;
@@ -130,24 +124,13 @@ pub(crate) fn recover(
     let view = View::new(&found, &checkpoint)?;
     let start = view.newest_start().max(checkpoint.start) + 1;
     let mut replay = Replay::new(BodyFiles::new(Arc::clone(files), start));
-    // Places in the index mean something only if its position is a point of this journal.
     let Chain { groups, claim } = view.chain(&checkpoint, begin.cut)?;
     let claim = match groups.last() {
         Some(last) if begin.trusts_cache => last.header.end(),
         _ => claim,
     };
-    let at_p = Identity { start: checkpoint.start, spot: p, checksum: checkpoint.previous };
-    let index_valid = index.identity().is_some_and(|identity| {
-        let kept = groups.iter().filter(|g| g.header.spot < claim);
-        identity == at_p
-            || kept.into_iter().any(|g| {
-                let header = &g.header;
-                identity == Identity { start: header.start, spot: header.end(), checksum: g.checksum }
-            })
-    });
     for entry in &checkpoint.segments {
-        let values = if index_valid { Some(index) } else { None };
-        load(&view, &checkpoint, entry, values, &mut replay)?;
+        load(&view, &checkpoint, entry, &mut replay)?;
     }
     let mut from = From { spot: claim, checksum: checkpoint.previous };
     let mut copies = Vec::new();
@@ -193,7 +176,7 @@ pub(crate) fn recover(
     let copied = Place { segment: number, offset: group::HEADER as u32, record: 0 };
     apply_all(&view, &records.concat(), copied, &mut replay)?;
     replay.ledger.set_end(number, writer.written.offset);
-    let (mut ledger, mut recovered, key_places) = replay.finish();
+    let (mut ledger, mut recovered) = replay.finish();
     let checkpoint = take_checkpoint(&ledger, (start, begin.nonce), writer.written, (1, 1));
     let checkpoint = Checkpoint { previous: writer.last, ..checkpoint };
     checkpoints::write(files.as_ref(), lock, &mut writer.space, &checkpoint)
@@ -214,7 +197,7 @@ pub(crate) fn recover(
     drop(ledger.take_dead_bodies());
     writer.space.refill();
     recovered.restored = files.open(RESTORED).map_err(failed(files.as_ref(), "open", RESTORED))?.is_some();
-    Ok(Opened { writer, segments, ledger, recovered, key_places, index_valid })
+    Ok(Opened { writer, segments, ledger, recovered })
 }
 
 /// Removes the files of bodies that no live record names: those of earlier starts, since this one has written none.
@@ -273,7 +256,6 @@ fn load(
     view: &View,
     checkpoint: &Checkpoint,
     entry: &SegmentEntry,
-    index: Option<&IndexCopy>,
     replay: &mut Replay,
 ) -> Result<(), StoreError> {
     let Some(segment) = view.segment(entry.number) else { return Ok(()) };
@@ -296,10 +278,6 @@ fn load(
             && let Some(message) = head.recovered(place)
         {
             replay.restore_message(message, unit, u64::from(head.length), None);
-            return Ok(());
-        }
-        if let Some(change) = index.filter(|_| head.kind == Kind::Keyed).and_then(|i| i.at(place)) {
-            replay.restore_keyed(unit, change, place);
             return Ok(());
         }
         let bytes = segment.record(place.offset)?;

@@ -199,7 +199,7 @@ impl Replay {
     }
 
     /// Units that the crash cut off get dead bits; what is left is what the store holds.
-    pub(crate) fn finish(mut self) -> (Ledger, Recovered, Vec<(Vec<u8>, Place)>) {
+    pub(crate) fn finish(mut self) -> (Ledger, Recovered) {
         let (open, _) = self.ledger.units();
         for unit in open {
             if !is_planted(Bug::NoBackout) {
@@ -223,11 +223,7 @@ impl Replay {
             });
         }
         recovered.messages = self.messages.into_real();
-        let mut places = Vec::with_capacity(self.keyed.len());
-        for (key, (value, place)) in self.keyed {
-            places.push((key.clone(), place));
-            recovered.keyed.push((key, value));
-        }
-        (self.ledger, recovered, places)
+        recovered.keyed = self.keyed.into_iter().map(|(key, (value, _))| (key, value)).collect();
+        (self.ledger, recovered)
     }
 }

@@ -11,18 +11,16 @@ use crate::batch::Batch;
 use crate::format::checkpoint::Checkpoint;
 use crate::head::Head;
 use crate::layout::Spot;
-use crate::ledger::RealChange;
 use crate::{BodyFile, Histogram, Position, Room, StoreError, Watch};
 
 /// Of what waits, at most this is taken for one turn.
 const TURN_BYTES: usize = 4 << 20;
 const TURN_JOBS: usize = 256;
 
-/// A batch that was handed over, and the keyed values that became real with it.
+/// A batch that was handed over, and when.
 #[derive(Debug)]
 pub(crate) struct Submitted {
     pub(crate) batch: Arc<Batch>,
-    pub(crate) changes: Vec<RealChange>,
     pub(crate) since: Instant,
 }
 

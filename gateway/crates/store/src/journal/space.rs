@@ -131,7 +131,11 @@ impl Space {
             self.held = whole;
         }
         let outcome = file.reserve(whole + headroom);
-        let reached = file.length()?.min(whole);
+        let mut reached = file.length()?.min(whole);
+        if outcome.is_err() {
+            // The last blocks of the disk are not for us: whoever starts beside us has a file to write too.
+            reached = reached.saturating_sub(self.part / 8).max(self.held.min(reached));
+        }
         file.set_length(reached)?;
         self.held = reached;
         outcome

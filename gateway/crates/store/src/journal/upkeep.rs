@@ -2,7 +2,6 @@
 //! fast, and what goes when nothing is written (STORE.md 4).
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::compaction::{Candidate, Compactor, Progress};
@@ -10,7 +9,6 @@ use super::shared::Job;
 use super::{Journal, Spot};
 use crate::batch::{Batch, MovedRecord, MovedWhat};
 use crate::format::record::{self, Parsed};
-use crate::index::IndexUpkeep;
 use crate::ledger::Segment;
 use crate::{Moved, Op, Room, StoreError, UnitId};
 
@@ -41,7 +39,6 @@ const MOVE_BUDGET_MAX: u64 = 32 << 20;
 #[derive(Debug)]
 pub(crate) struct Upkeep {
     compactor: Compactor,
-    index: Option<IndexUpkeep>,
     /// The segment that is being read.
     reading: Option<u32>,
     /// The batch with the newest moves. While that is not handed over the ledger does not know of them, and the same
@@ -71,10 +68,9 @@ pub(crate) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn new(compactor: Compactor, index: Option<IndexUpkeep>) -> Self {
+    pub(super) fn new(compactor: Compactor) -> Self {
         Self {
             compactor,
-            index,
             reading: None,
             moved_in: 0,
             choose_again: false,
@@ -94,17 +90,6 @@ impl Upkeep {
         }
     }
 
-    pub(super) fn index_rebuilds(&self) -> u64 {
-        self.index.as_ref().map_or(0, IndexUpkeep::rebuilds)
-    }
-
-    #[cfg(test)]
-    pub(super) fn break_index(&self) {
-        if let Some(index) = &self.index {
-            index.give_up();
-        }
-    }
-
     /// A batch was handed over. Whether the core should soon look after the segments.
     pub(super) fn touched(&mut self) -> bool {
         self.touched = true;
@@ -119,17 +104,6 @@ impl Journal {
         self.see_what_lives(monotonic_ms);
         self.give_back_when_idle(monotonic_ms);
         self.choose();
-        self.mend_index();
-    }
-
-    /// Gives a broken index what it is made anew from, once all of that is on disk.
-    fn mend_index(&mut self) {
-        if let Some(index) = &self.upkeep.index
-            && self.shared.in_flight() == 0
-            && index.wants_rebuild()
-        {
-            index.rebuild(self.ledger.key_places(), Arc::clone(&self.segments));
-        }
     }
 
     pub(super) fn is_checkpoint_due(&mut self, monotonic_ms: u64) -> bool {
@@ -149,7 +123,11 @@ impl Journal {
     /// Whether enough waits for a checkpoint to be dropped, and there was none just before.
     fn can_drop(&mut self) -> bool {
         let due = self.upkeep.checkpoint_at.elapsed() >= CHECKPOINT_TO_DROP
-            && self.dead_bytes() >= self.options.segment_bytes / 2;
+            && match self.shared.room() {
+                Room::Enough => self.dead_bytes() >= self.options.segment_bytes / 2,
+                // Every bit of room counts.
+                Room::Short => self.dead_bytes() > 0,
+            };
         if due {
             self.upkeep.checkpoint_at = Instant::now();
         }
@@ -215,6 +193,10 @@ impl Journal {
             self.upkeep.spares_dropped = false;
         }
         let since = *self.upkeep.idle_since_ms.get_or_insert(monotonic_ms);
+        if monotonic_ms > since {
+            // The page cache has them; here they keep the files of bodies that are dead.
+            self.trim_recent_to(0);
+        }
         if monotonic_ms.saturating_sub(since) < IDLE_AFTER_MS || self.shared.in_flight() > 0 {
             return;
         }

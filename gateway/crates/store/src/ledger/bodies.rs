@@ -12,6 +12,8 @@ pub(super) struct Bodies {
     uses: HashMap<u64, (BodyFile, u32)>,
     at: HashMap<(u32, u32), u64>,
     dead: Vec<BodyFile>,
+    /// Where a body was until the newest batch: whoever got the message in that turn asks for its body afterwards.
+    before: HashMap<(u32, u32), BodyFile>,
 }
 
 fn key(place: Place) -> (u32, u32) {
@@ -29,6 +31,9 @@ impl Bodies {
     /// The record at `place` has died.
     pub(super) fn released(&mut self, place: Place) {
         let Some(number) = self.at.remove(&key(place)) else { return };
+        if let Some((file, _)) = self.uses.get(&number) {
+            self.before.insert(key(place), file.clone());
+        }
         if let Some((_, uses)) = self.uses.get_mut(&number) {
             *uses -= 1;
             if *uses == 0
@@ -44,13 +49,21 @@ impl Bodies {
 
     pub(super) fn moved(&mut self, from: Place, to: Place) {
         if let Some(number) = self.at.remove(&key(from)) {
+            if let Some((file, _)) = self.uses.get(&number) {
+                self.before.insert(key(from), file.clone());
+            }
             self.at.insert(key(to), number);
         }
     }
 
     pub(super) fn at(&self, place: Place) -> Option<BodyFile> {
-        let number = self.at.get(&key(place))?;
-        self.uses.get(number).map(|(file, _)| file.clone())
+        let now = self.at.get(&key(place)).and_then(|number| self.uses.get(number)).map(|(file, _)| file);
+        now.or_else(|| self.before.get(&key(place))).cloned()
+    }
+
+    /// A batch is entered: what the one before has taken away nobody asks for any more.
+    pub(super) fn next_batch(&mut self) {
+        self.before.clear();
     }
 
     pub(super) fn get(&self, number: u64) -> Option<BodyFile> {

@@ -59,10 +59,6 @@ impl Keys {
         self.places.get(&self.hash(key)).copied()
     }
 
-    pub(super) fn places(&self) -> Vec<Place> {
-        self.places.values().copied().collect()
-    }
-
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
