@@ -8,8 +8,11 @@ mod backup;
 mod bodies;
 mod check;
 mod contents;
+mod foreseen;
 mod json;
 mod manifest;
+mod old;
+mod progress;
 mod rebuild;
 mod restore;
 mod salvage;
@@ -20,10 +23,12 @@ mod stat;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod walk;
 
 pub use backup::{BackupReport, backup};
 pub use check::{Affected, CheckReport, Finding, Severity, check};
+pub use progress::{Progress, progress};
 pub use restore::{RestoreReport, restore};
 pub use salvage::{Doubt, LostPart, SalvageReport, Saved, salvage};
 pub use snapshot::Snapshot;

@@ -7,6 +7,7 @@ use super::bodies;
 use super::segment::{DIRECTORY, Lost, path_of};
 use super::source::Source;
 use super::survey::{CHECKPOINT, Fault, FaultKind, Found, Options, Survey, survey};
+use super::unfinished;
 use crate::format::VERSION;
 use crate::{Id, OwnerId, StoreError};
 
@@ -163,6 +164,16 @@ impl Checker {
             self.find(Severity::Damage, "format", None, (what, to_do), all_or_nothing());
             return Ok(!no_store);
         };
+        // An empty one may also be what is left of a damaged one.
+        let begun = bytes.is_empty() && self.source.list(DIRECTORY)?.is_empty();
+        if begun || unfinished::is(&bytes) {
+            let said = (
+                "what restore or salvage was making here was cut off: this is no store",
+                "remove the directory, and do it again",
+            );
+            self.find(Severity::Damage, "format", None, said, all_or_nothing());
+            return Ok(false);
+        }
         let version = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<u32>().ok());
         match version {
             None => {

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::progress;
 use super::survey::CHECKPOINT;
+use super::unfinished::{self, FORMAT};
 use crate::bodies::BodyFile;
 use crate::files::real::RealFiles;
 use crate::files::{Files, failed};
@@ -68,7 +70,7 @@ impl Rebuild {
         files.make_directory("").map_err(failed(&files, "create", ""))?;
         let checkpoint = Checkpoint { start, ..Checkpoint::default() };
         let version = format!("{VERSION}\n");
-        for (path, bytes) in [(CHECKPOINT, checkpoint.encode()), ("format", version.into_bytes())] {
+        for (path, bytes) in [(CHECKPOINT, checkpoint.encode()), (FORMAT, version.into_bytes())] {
             let file = files.create(path, 0).map_err(failed(&files, "create", path))?;
             file.write_at(&bytes, 0).map_err(failed(&files, "write", path))?;
             file.sync().map_err(failed(&files, "sync", path))?;
@@ -78,6 +80,8 @@ impl Rebuild {
         let watch = Arc::clone(&told) as Arc<dyn Watch>;
         let options = OpenOptions { index: false, ..OpenOptions::new(directory, watch) };
         let (journal, _) = Journal::open(options)?;
+        // Who opens it next must not take it for a whole one.
+        unfinished::begin(&files)?;
         let mut journal = Box::new(journal);
         let batch = journal.begin();
         Ok(Self { journal, told, batch, file_bytes: 0 })
@@ -108,7 +112,7 @@ impl Rebuild {
         self.journal.body_files().write(bytes)
     }
 
-    /// Everything is durable, and the store is closed.
+    /// Everything is durable, and the store is closed. It still is an unfinished one.
     pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.flush()?;
         self.journal.close()
@@ -123,6 +127,7 @@ impl Rebuild {
         if self.batch.is_empty() {
             return Ok(());
         }
+        progress::add_written(self.batch.bytes() + self.file_bytes);
         let empty = Batch::detached(0);
         let position = self.journal.submit(std::mem::replace(&mut self.batch, empty));
         self.file_bytes = 0;

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::manifest::{Manifest, NAME, Stored};
+use super::progress;
 use super::segment;
 use super::source::Source;
+use super::unfinished;
 use crate::StoreError;
 use crate::bodies;
 use crate::files::real::RealFiles;
@@ -13,7 +15,6 @@ use crate::format::VERSION;
 
 /// The empty file that makes the first start take a new identity (FORMAT.md 1).
 pub(crate) const RESTORED: &str = "restored";
-const FORMAT: &str = "format";
 /// Bytes copied at once.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -75,6 +76,9 @@ pub(crate) fn must_be_empty(to: &Path, action: &'static str) -> Result<(), Store
     let refuse = |error: String| Err(StoreError::Io { action, path: to.display().to_string(), error });
     match std::fs::read_dir(to).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
+        Ok(false) if std::fs::read(to.join(unfinished::FORMAT)).is_ok_and(|text| unfinished::is(&text)) => {
+            refuse("what was begun there was cut off: remove the directory".to_owned())
+        }
         Ok(false) => refuse("it is not empty: give a directory that is not there yet".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => refuse(error.to_string()),
@@ -111,9 +115,11 @@ fn verify(
     Ok(())
 }
 
-/// Writes everything, `format` last: what is cut off before is no store, and a start refuses it.
-fn write(source: &Source, manifest: &Manifest, to: &dyn Files) -> Result<u64, StoreError> {
-    for directory in ["", segment::DIRECTORY, bodies::DIRECTORY] {
+/// Writes everything, the version last: what is cut off before is no store, and a start refuses it.
+pub(super) fn write(source: &Source, manifest: &Manifest, to: &dyn Files) -> Result<u64, StoreError> {
+    to.make_directory("").map_err(failed(to, "create", ""))?;
+    unfinished::begin(to)?;
+    for directory in [segment::DIRECTORY, bodies::DIRECTORY] {
         to.make_directory(directory).map_err(failed(to, "create", directory))?;
     }
     let mut bytes = 0;
@@ -121,6 +127,7 @@ fn write(source: &Source, manifest: &Manifest, to: &dyn Files) -> Result<u64, St
         let path = &stored.path;
         let file = to.create(path, 0).map_err(failed(to, "create", path))?;
         verify(source, stored, |piece, offset| {
+            progress::add_written(piece.len());
             file.write_at(piece, offset).map_err(failed(to, "write", path))
         })?;
         file.sync().map_err(failed(to, "sync", path))?;
@@ -130,11 +137,7 @@ fn write(source: &Source, manifest: &Manifest, to: &dyn Files) -> Result<u64, St
         to.sync_directory(directory).map_err(failed(to, "sync", directory))?;
     }
     mark_restored(to)?;
-    let file = to.create(FORMAT, 0).map_err(failed(to, "create", FORMAT))?;
-    let version = format!("{}\n", manifest.format);
-    file.write_at(version.as_bytes(), 0).map_err(failed(to, "write", FORMAT))?;
-    file.sync().map_err(failed(to, "sync", FORMAT))?;
-    to.sync_directory("").map_err(failed(to, "sync", ""))?;
+    unfinished::end(to, manifest.format)?;
     Ok(bytes)
 }
 

@@ -1,7 +1,9 @@
 //! `store salvage`: a new store of what can still be read, and a list of what was saved, lost and is doubtful.
 //!
 //! What lives is decided by the checkpoint's list if there is one, else by the whole journal: what it says was ended is
-//! ended. A message is doubtful when the record that ended it may be among what is lost.
+//! ended. A message is doubtful when the record that ended it may be among what is lost, or is in a segment that is not
+//! there; or when the record is that would have decided its unit. Such a unit is taken for committed: that a message is
+//! doubled can be found and put right, that one is gone cannot. A unit that is prepared stays so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufWriter, Write};
@@ -16,9 +18,10 @@ use super::restore::{mark_restored, must_be_empty};
 use super::segment::{Lost, Segment, path_of};
 use super::source::Source;
 use super::survey::{FaultKind, Found, Options, Survey, survey};
+use super::unfinished;
 use crate::files::real::RealFiles;
 use crate::format::{VERSION, record};
-use crate::{Id, KeyedChange, Kill, NewMessage, OwnerId, Place, Prepare, StoreError, UnitId, bodies};
+use crate::{Id, KeyedChange, Kill, NewMessage, OwnerId, Prepare, StoreError, UnitId, bodies};
 
 /// The list, in the new data directory.
 pub(crate) const LIST: &str = "salvage.json";
@@ -88,41 +91,34 @@ pub struct Doubt {
 const MAY_BE_ENDED: &str = "perhaps doubled: the record that ended it may be among what is lost; it may have been delivered, taken or expired";
 const MAY_BE_UNDECIDED: &str =
     "perhaps never committed: the record that ended its unit of work is lost, and it was taken for a commit";
+const MAY_BE_DECIDED: &str =
+    "perhaps decided already: the record that ended its prepared unit of work may be among what is lost";
 
 /// Saves what can be read of the store in `from` into a new store in `to`, which is not there or empty.
 pub fn salvage(from: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
     let source = Source::new(from)?;
     let _held = source.hold()?;
     must_be_empty(to, "salvage into")?;
-    let unfinished = unfinished(to)?;
-    let mut survey = survey(&source, Options { lenient: true, salvage: true })?;
-    let gaps = Gaps::of(&survey);
+    let directory = building(to)?;
+    let survey = survey(&source, Options { lenient: true, salvage: true })?;
     let mut report = SalvageReport {
         from: from.display().to_string(),
         to: to.display().to_string(),
         ..SalvageReport::default()
     };
-    let doubtful_units = decide_units(&mut survey, &gaps, &mut report);
+    report.undecided = survey.contents.cut_off + survey.cut_off.len() as u64;
     lost_parts(&source, &survey, &mut report);
     let start = survey.contents.messages.keys().map(|id| id.start()).max().unwrap_or(0);
-    let store = Rebuild::new(&unfinished, survey.newest_start.max(start))?;
+    let store = Rebuild::new(&directory, survey.newest_start.max(start))?;
     fill(&source, &survey, store, &mut report)?;
-    for saved in &report.saved {
-        let Some(message) = survey.contents.messages.get(&saved.id) else { continue };
-        let doubt = |why| Doubt { id: saved.id, owner: saved.owner, why };
-        if doubtful_units.contains(&saved.id) {
-            report.doubtful.push(doubt(MAY_BE_UNDECIDED));
-        } else if gaps.may_end(message.entry.place) {
-            report.doubtful.push(doubt(MAY_BE_ENDED));
-        }
-    }
+    report.doubtful = doubtful(&survey, &report.saved);
     notes(&source, &survey, &mut report);
-    finish(&unfinished, to, &report)?;
+    finish(&directory, to, &report)?;
     Ok(report)
 }
 
 /// Where it is built: a half-filled store must not be taken for one.
-fn unfinished(to: &Path) -> Result<PathBuf, StoreError> {
+fn building(to: &Path) -> Result<PathBuf, StoreError> {
     let refuse = |path: &Path, error: &str| StoreError::Io {
         action: "salvage into",
         path: path.display().to_string(),
@@ -138,57 +134,20 @@ fn unfinished(to: &Path) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
-/// Where records that ended something may be lost.
-#[derive(Debug)]
-struct Gaps {
-    /// The last place of the journal at which something is missing.
-    last: Option<(u32, u64)>,
-    /// Without a checkpoint: segments that are not there any more, whose numbers are below the newest.
-    missing: BTreeSet<u32>,
-}
-
-impl Gaps {
-    fn of(survey: &Survey) -> Self {
-        let ends = |lost: &Lost| lost.head.is_none_or(|head| head.recovered(lost.place).is_none());
-        let faults = survey.faults.iter().filter(|fault| {
-            fault.kind == FaultKind::Journal && (fault.unknown || fault.lost.iter().any(ends))
-        });
-        let last = faults.map(|fault| (fault.segment, fault.offset)).max();
-        let mut missing = BTreeSet::new();
-        let (first, newest) = (survey.numbers.iter().min(), survey.numbers.iter().max());
-        if let (Some(first), Some(newest)) = (first, newest)
-            && !matches!(survey.checkpoint, Found::Good(..))
-        {
-            let there: BTreeSet<u32> = survey.numbers.iter().copied().collect();
-            // Only the last one counts.
-            missing.extend((*first..*newest).rev().find(|number| !there.contains(number)));
-        }
-        Self { last, missing }
-    }
-
-    /// Whether what lies at `place` may have been ended by something that is lost.
-    fn may_end(&self, place: Place) -> bool {
-        let behind = (place.segment, u64::from(place.offset));
-        self.last.is_some_and(|last| last > behind) || self.missing.range(place.segment..).next().is_some()
-    }
-}
-
-/// Units without a commit are not real; but one whose commit may be lost most likely was. Gives the messages of those.
-fn decide_units(survey: &mut Survey, gaps: &Gaps, report: &mut SalvageReport) -> BTreeSet<Id> {
-    let mut doubtful = BTreeSet::new();
-    for unit in survey.cut_off.clone() {
-        let Some(written) = survey.contents.units.get(&unit) else { continue };
-        let messages = written.messages.iter().filter_map(|id| survey.contents.messages.get(id));
-        let places = messages.map(|m| m.entry.place).chain(written.changes.iter().map(|change| change.1));
-        if places.max().is_some_and(|last| gaps.may_end(last)) {
-            doubtful.extend(&written.messages);
-            survey.contents.commit(unit);
+fn doubtful(survey: &Survey, saved: &[Saved]) -> Vec<Doubt> {
+    let contents = &survey.contents;
+    let why = |saved: &Saved| {
+        let message = contents.messages.get(&saved.id)?;
+        if contents.assumed.contains(&saved.id) {
+            Some(MAY_BE_UNDECIDED)
+        } else if message.unit.is_some_and(|unit| contents.perhaps_decided.contains(&unit)) {
+            Some(MAY_BE_DECIDED)
         } else {
-            report.undecided += 1;
-            survey.contents.back_out(unit);
+            contents.gap.filter(|gap| *gap > message.lived).map(|_| MAY_BE_ENDED)
         }
-    }
-    doubtful
+    };
+    let doubt = |saved: &Saved| Some(Doubt { id: saved.id, owner: saved.owner, why: why(saved)? });
+    saved.iter().filter_map(doubt).collect()
 }
 
 fn lost_parts(source: &Source, survey: &Survey, report: &mut SalvageReport) {
@@ -347,6 +306,18 @@ fn notes(source: &Source, survey: &Survey, report: &mut SalvageReport) {
              that are gone may have come back, keys that were removed there too."
                 .to_owned(),
         );
+        if !survey.missing.is_empty() {
+            let one = |(first, last): &(u32, u32)| match last - first {
+                0 => first.to_string(),
+                _ => format!("{first} to {last}"),
+            };
+            let numbers: Vec<String> = survey.missing.iter().map(one).collect();
+            notes.push(format!(
+                "Segments that are not there: {}. Most likely nothing lived in them any more and they were dropped; if \
+                 they were lost, what they held is lost too.",
+                numbers.join(", ")
+            ));
+        }
     }
     let version = source.read("format").ok().flatten();
     let version = version.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -376,12 +347,12 @@ fn notes(source: &Source, survey: &Survey, report: &mut SalvageReport) {
 }
 
 /// Writes the list, marks the store as a restored one and gives it its name.
-fn finish(unfinished: &Path, to: &Path, report: &SalvageReport) -> Result<(), StoreError> {
+fn finish(directory: &Path, to: &Path, report: &SalvageReport) -> Result<(), StoreError> {
     let failed = |action: &'static str, path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| StoreError::Io { action, path, error: error.to_string() }
     };
-    let path = unfinished.join(LIST);
+    let path = directory.join(LIST);
     let write = || {
         let file = std::fs::File::create(&path)?;
         let mut out = BufWriter::new(file);
@@ -389,10 +360,12 @@ fn finish(unfinished: &Path, to: &Path, report: &SalvageReport) -> Result<(), St
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
     };
     write().map_err(failed("write", &path))?;
-    mark_restored(&RealFiles::new(unfinished))?;
-    std::fs::rename(unfinished, to).map_err(failed("rename", unfinished))?;
+    let files = RealFiles::new(directory);
+    mark_restored(&files)?;
+    unfinished::end(&files, VERSION)?;
+    std::fs::rename(directory, to).map_err(failed("rename", directory))?;
     let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let synced = std::fs::File::open(parent).and_then(|directory| directory.sync_all());
+    let synced = std::fs::File::open(parent).and_then(|parent| parent.sync_all());
     synced.map_err(failed("sync", parent))
 }
 

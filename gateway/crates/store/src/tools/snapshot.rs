@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::backup::BackupReport;
 use super::manifest::{self, Manifest, Stored};
+use super::progress;
 use super::segment::{self, Footer, footer_of_file};
 use crate::bodies::{self, BodyName};
 use crate::files::real::RealFiles;
@@ -19,8 +21,10 @@ use crate::format::group::{GroupHeader, HEADER};
 use crate::layout::Spot;
 use crate::{SnapshotTicket, StoreError};
 
-/// Bytes copied at once.
-const PIECE_BYTES: usize = 1 << 20;
+/// Bytes copied at once, and with a running store also made durable at once: its own syncs wait for no more than that.
+const PIECE_BYTES: usize = 512 << 10;
+/// With a running store the copy rests after each piece as long as that took to become durable, but not longer.
+const REST_MAX: Duration = Duration::from_millis(100);
 
 /// The parts of a store at one point. Whoever makes it sees to it that body files and checkpoint belong together, and
 /// that the files of the bodies stay until the copy is done; the segments are held open here.
@@ -39,7 +43,6 @@ pub struct Snapshot {
     /// The files that live messages name.
     pub(crate) bodies: Vec<BodyName>,
     /// While this is there, a running store removes and reuses none of the files.
-    #[expect(dead_code, reason = "it is there to be dropped last")]
     pub(crate) held: Option<Box<dyn Debug + Send>>,
 }
 
@@ -114,7 +117,7 @@ impl Snapshot {
     }
 
     /// Copies it into `to`, which is not there, empty, or (`incremental`) an earlier backup. All groups that are
-    /// copied are verified. Blocks.
+    /// copied are verified. Blocks, and rests in between while the store is running.
     pub fn copy_to(&self, to: &Path, incremental: bool) -> Result<BackupReport, StoreError> {
         let inside = |data: &Path, to: &Path| {
             let data = std::fs::canonicalize(data).ok();
@@ -142,7 +145,8 @@ impl Snapshot {
         for directory in ["", segment::DIRECTORY, bodies::DIRECTORY] {
             to.make_directory(directory).map_err(failed(to, "create", directory))?;
         }
-        let mut copy = Copy { to, earlier, list: Vec::new(), report: BackupReport::default() };
+        let is_paced = self.held.is_some();
+        let mut copy = Copy { to, earlier, is_paced, list: Vec::new(), report: BackupReport::default() };
         for part in &self.segments {
             self.segment(part, &mut copy)?;
         }
@@ -229,6 +233,7 @@ impl Snapshot {
             if read == 0 {
                 return Err(damaged("the file of a body has another length"));
             }
+            progress::add_read(read);
             file.write(&buffer[..read])?;
         }
         if file.checksum.clone().finalize() != name.checksum {
@@ -315,6 +320,7 @@ impl Reader<'_> {
             error: error.to_string(),
         })?;
         bytes.truncate(read);
+        progress::add_read(read);
         self.at += read as u64;
         Ok(bytes)
     }
@@ -353,6 +359,8 @@ impl Reader<'_> {
 struct Copy<'a> {
     to: &'a dyn Files,
     earlier: Option<&'a Manifest>,
+    /// Whether a store is running beside.
+    is_paced: bool,
     list: Vec<Stored>,
     report: BackupReport,
 }
@@ -364,18 +372,42 @@ struct Target {
     file: Arc<dyn File>,
     length: u64,
     checksum: crc32fast::Hasher,
+    is_paced: bool,
+    /// Bytes that are not durable yet.
+    pending: usize,
 }
 
 impl Target {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_at(bytes, self.length).map_err(|error| StoreError::Io {
-            action: "write",
-            path: self.shown.clone(),
-            error: error.to_string(),
-        })?;
-        self.length += bytes.len() as u64;
-        self.checksum.update(bytes);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(rest.len().min(PIECE_BYTES - self.pending));
+            self.file.write_at(piece, self.length).map_err(|error| self.failed("write", &error))?;
+            progress::add_written(piece.len());
+            self.length += piece.len() as u64;
+            self.checksum.update(piece);
+            self.pending += piece.len();
+            if self.pending == PIECE_BYTES {
+                self.end_piece()?;
+            }
+            rest = more;
+        }
         Ok(())
+    }
+
+    /// The disk is the store's, which must never wait behind tens of megabytes of a copy.
+    fn end_piece(&mut self) -> Result<(), StoreError> {
+        self.pending = 0;
+        if self.is_paced {
+            let began = Instant::now();
+            self.file.sync().map_err(|error| self.failed("sync", &error))?;
+            std::thread::sleep(began.elapsed().min(REST_MAX));
+        }
+        Ok(())
+    }
+
+    fn failed(&self, action: &'static str, error: &std::io::Error) -> StoreError {
+        StoreError::Io { action, path: self.shown.clone(), error: error.to_string() }
     }
 }
 
@@ -437,7 +469,15 @@ impl Copy<'_> {
             to.remove(&stored).map_err(failed(to, "remove", &stored))?;
         }
         let file = to.create(&stored, 0).map_err(failed(to, "create", &stored))?;
-        Ok(Target { shown: to.show(&stored), stored, file, length: 0, checksum: crc32fast::Hasher::new() })
+        Ok(Target {
+            shown: to.show(&stored),
+            stored,
+            file,
+            length: 0,
+            checksum: crc32fast::Hasher::new(),
+            is_paced: self.is_paced,
+            pending: 0,
+        })
     }
 
     fn end(&mut self, path: &str, target: Target) -> Result<(), StoreError> {

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
+use super::progress;
 use crate::StoreError;
 
 const LOCK: &str = "lock";
@@ -158,6 +159,7 @@ impl Input {
             }
         }
         bytes.truncate(done);
+        progress::add_read(done);
         Ok(bytes)
     }
 

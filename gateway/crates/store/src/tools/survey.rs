@@ -1,15 +1,16 @@
 //! All that can be known of a store by reading it: what it holds, and every fault. `check`, `stat` and `salvage` differ
 //! in what they do with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::contents::Contents;
+use super::foreseen::Foreseen;
+use super::old;
 use super::segment::{DIRECTORY, Footer, Lost, Payload, Records, Segment, number_of};
 use super::source::Source;
 use super::walk::{Group, Hole, Journal, Step};
-use crate::format::BLOCK;
 use crate::format::checkpoint::{Checkpoint, SegmentEntry};
-use crate::format::group::{GroupHeader, HEADER};
+use crate::format::group::HEADER;
 use crate::format::record::{KINDS, Kind, Parsed};
 use crate::layout::Spot;
 use crate::{Place, StoreError, UnitId};
@@ -87,8 +88,9 @@ pub(crate) struct Survey {
     /// Units that the journal left open: they are backed out at the next start.
     pub(crate) cut_off: Vec<UnitId>,
     pub(crate) newest_start: u32,
-    /// Numbers of the segments that are there, or whose old content is.
-    pub(crate) numbers: Vec<u32>,
+    /// Numbers of segments that are not there, from one to another, and may have been needed. Only a salvage without a
+    /// checkpoint looks for them.
+    pub(crate) missing: Vec<(u32, u32)>,
 }
 
 /// Reads the checkpoint.
@@ -102,7 +104,7 @@ pub(crate) fn read_checkpoint(source: &Source) -> Result<Found, StoreError> {
 pub(crate) struct Options {
     /// Whether starts may be known from elsewhere than FORMAT.md 2 says (see [`Journal::new`]).
     pub(crate) lenient: bool,
-    /// Whether to keep open units that a start would back out, and to look for ends in old content.
+    /// Whether to go on behind what is missing, and take what may have been decided there for committed.
     pub(crate) salvage: bool,
 }
 
@@ -131,12 +133,14 @@ pub(crate) fn survey(source: &Source, options: Options) -> Result<Survey, StoreE
     let mut surveyor = Surveyor {
         journal: &journal,
         parts: BTreeMap::new(),
-        contents: Contents { take_moved: !listed, ..Contents::default() },
+        contents: Contents::new(!listed),
         faults: Vec::new(),
         bytes_by_kind: [0; KINDS],
     };
+    let mut foreseen = Foreseen::default();
+    let mut dropped = BTreeSet::new();
     if options.salvage && !listed {
-        numbers.extend(ends_of_old_content(source, &journal, &mut surveyor.contents)?);
+        dropped = old::read(source, &journal, &mut foreseen)?;
     }
     surveyor.files(&checkpoint, listed)?;
     for entry in &checkpoint.segments {
@@ -145,19 +149,34 @@ pub(crate) fn survey(source: &Source, options: Options) -> Result<Survey, StoreE
     let oldest = journal.segments.keys().next().copied().unwrap_or(0);
     let position = if listed { checkpoint.position } else { Spot { segment: oldest, offset: 0 } };
     let walk = journal.walk(position, listed.then_some(checkpoint.previous))?;
-    for step in &walk.steps {
+    if options.salvage {
+        foreseen.look(&journal, &walk, listed, &dropped)?;
+        surveyor.contents.expect(&foreseen);
+    }
+    for (index, step) in walk.steps.iter().enumerate() {
+        let ahead = foreseen.steps.get(index);
+        if let Some(ahead) = ahead {
+            surveyor.contents.batch = ahead.batch;
+            if let Some(start) = ahead.start {
+                surveyor.contents.start(start, &foreseen);
+            }
+        }
         match step {
             Step::Group(group) => surveyor.group(group)?,
             // Without a list nobody can tell a segment that was dropped from one that was lost.
-            Step::Hole(hole) if !listed && journal.is_over_missing(hole) => {}
+            Step::Hole(hole) if !listed && journal.is_over_missing(hole) => surveyor.beside_missing(hole)?,
             Step::Hole(hole) => surveyor.hole(hole)?,
+        }
+        if let Some((at, unknown)) = ahead.and_then(|ahead| ahead.missing) {
+            surveyor.contents.missing(at, unknown, &foreseen);
         }
     }
     let Surveyor { parts, mut contents, faults, bytes_by_kind, .. } = surveyor;
-    let cut_off = contents.open_units();
-    if !options.salvage {
-        cut_off.iter().for_each(|unit| contents.back_out(*unit));
+    if options.salvage {
+        contents.end(walk.end, &foreseen);
     }
+    let cut_off = contents.open_units();
+    cut_off.iter().for_each(|unit| contents.back_out(*unit));
     let starts = journal.starts();
     let newest_start = starts.last().copied().unwrap_or(0).max(checkpoint.start);
     Ok(Survey {
@@ -171,7 +190,7 @@ pub(crate) fn survey(source: &Source, options: Options) -> Result<Survey, StoreE
         end: walk.end,
         cut_off,
         newest_start,
-        numbers,
+        missing: foreseen.missing,
     })
 }
 
@@ -245,7 +264,7 @@ impl Surveyor<'_> {
         while at < entry.end {
             let header = segment.header(u64::from(at))?.filter(|(h, _)| self.journal.counts(h));
             if let Some((header, _)) = header.filter(|(header, _)| header.spot.offset < entry.end) {
-                let first = self.first_place(segment.number, at, header.first_record);
+                let first = first_place(segment.number, at, header.first_record);
                 let (bytes, sound) = segment.payload(&header)?.unwrap_or_default();
                 let payload = Payload { first, count: header.records, bytes: &bytes, exact: true };
                 let records = payload.records(if sound { None } else { footer.lines() });
@@ -276,7 +295,7 @@ impl Surveyor<'_> {
             })?;
             let to = next.map_or(entry.end, |header| header.spot.offset);
             let until = next.map_or(entry.records, |header| header.first_record);
-            let records = self.between(segment, (at, to), (number, until), footer.lines())?;
+            let records = between(segment, (at, to), (number, until), footer.lines())?;
             self.list(checkpoint, entry, &records);
             let what = format!("the header of the group does not verify; the next one is at {to}");
             self.list_fault(entry, at, what, records.lost);
@@ -286,25 +305,6 @@ impl Surveyor<'_> {
         part.end = part.end.max(entry.end);
         part.records = part.records.max(entry.records);
         Ok(())
-    }
-
-    fn first_place(&self, segment: u32, group: u32, record: u32) -> Place {
-        Place { segment, offset: group.saturating_add(HEADER as u32), record }
-    }
-
-    /// What verifies between two places of a segment where the header of a group should be.
-    fn between(
-        &self,
-        segment: &Segment,
-        (from, to): (u32, u32),
-        (first, until): (u32, u32),
-        lines: Option<&super::segment::Lines>,
-    ) -> Result<Records, StoreError> {
-        let place = self.first_place(segment.number, from, first);
-        let bytes = segment.input.read(u64::from(place.offset), to.saturating_sub(place.offset) as usize)?;
-        let payload =
-            Payload { first: place, count: until.saturating_sub(first), bytes: &bytes, exact: false };
-        Ok(payload.records(lines))
     }
 
     /// Whether the footer's lines say the same as the records.
@@ -381,15 +381,10 @@ impl Surveyor<'_> {
     fn group(&mut self, group: &Group) -> Result<(), StoreError> {
         let header = &group.header;
         let Some(segment) = self.journal.segments.get(&header.spot.segment) else { return Ok(()) };
-        let first = self.first_place(segment.number, header.spot.offset, header.first_record);
-        let bytes = segment.payload(header)?.map(|payload| payload.0).unwrap_or_default();
-        let sound = group.sound;
-        let footer = if sound { Footer::None } else { segment.footer()? };
-        let payload = Payload { first, count: header.records, bytes: &bytes, exact: true };
-        let records = payload.records(footer.lines());
+        let records = records_of(self.journal, &Step::Group(*group))?;
         self.replay(&records);
         let offset = u64::from(header.spot.offset);
-        if !sound {
+        if !group.sound {
             let what = "the group's payload does not verify".to_owned();
             self.fault(segment.number, offset, what, FaultKind::Journal, records.lost);
         } else if !records.lost.is_empty() {
@@ -415,17 +410,10 @@ impl Surveyor<'_> {
 
     /// Where groups should be: what in there verifies by itself.
     fn hole(&mut self, hole: &Hole) -> Result<(), StoreError> {
-        let Hole { at, to, what, records } = hole;
-        let mut lost = Vec::new();
-        if let Some((first, until)) = *records
-            && let Some(segment) = self.journal.segments.get(&at.segment)
-        {
-            let footer = segment.footer()?;
-            let found = self.between(segment, (at.offset, to.offset), (first, until), footer.lines())?;
-            self.replay(&found);
-            lost = found.lost;
-        }
-        self.fault(at.segment, u64::from(at.offset), what.clone(), FaultKind::Journal, lost);
+        let Hole { at, what, records, .. } = hole;
+        let found = records_of(self.journal, &Step::Hole(hole.clone()))?;
+        self.replay(&found);
+        self.fault(at.segment, u64::from(at.offset), what.clone(), FaultKind::Journal, found.lost);
         if records.is_none()
             && let Some(fault) = self.faults.last_mut()
         {
@@ -433,46 +421,61 @@ impl Surveyor<'_> {
         }
         Ok(())
     }
+
+    /// A segment is not there, which may be as it should; but the ends of its neighbours should be.
+    fn beside_missing(&mut self, hole: &Hole) -> Result<(), StoreError> {
+        let Hole { at, to, .. } = *hole;
+        let end = self.parts.get(&at.segment).filter(|part| part.sealed).map(|part| part.end);
+        let mut damaged = Vec::new();
+        if let Some(end) = end.filter(|end| *end > at.offset) {
+            damaged.push((at, Spot { offset: end, ..at }));
+        }
+        if to.offset > 0 && self.journal.segments.contains_key(&to.segment) {
+            damaged.push((Spot { offset: 0, ..to }, to));
+        }
+        for (at, to) in damaged {
+            let what = format!("the group does not verify, and the segment goes on up to {to}");
+            self.hole(&Hole { at, to, what, records: None })?;
+        }
+        Ok(())
+    }
 }
 
-/// What is known to be ended, from old content that lies where nothing reads it: segments kept for reuse, and what a
-/// segment held when it was another one. Gives the numbers of these segments.
-fn ends_of_old_content(
-    source: &Source,
-    journal: &Journal,
-    contents: &mut Contents,
-) -> Result<Vec<u32>, StoreError> {
-    let mut numbers = Vec::new();
-    for entry in source.list(DIRECTORY)?.iter().filter(|entry| !entry.is_directory) {
-        let path = format!("{DIRECTORY}/{}", entry.name);
-        let Some(input) = source.open(&path)? else { continue };
-        let own = number_of(&entry.name);
-        let mut segment = Segment { number: 0, input };
-        let decode = |segment: &Segment, offset: u64| -> Result<Option<GroupHeader>, StoreError> {
-            let bytes = segment.input.read(offset, HEADER as usize)?;
-            Ok(GroupHeader::decode(&bytes).map(|decoded| decoded.0))
-        };
-        // At its beginning can be nothing that somebody else wrote.
-        let first = decode(&segment, 0)?.map(|header| (header.start, header.nonce));
-        let mut offset = 0;
-        while offset < segment.input.length {
-            let at = offset;
-            offset += BLOCK;
-            let Some(header) = decode(&segment, at)? else { continue };
-            let known = journal.counts(&header) || first == Some((header.start, header.nonce));
-            if Some(header.spot.segment) == own || u64::from(header.spot.offset) != at || !known {
-                continue;
-            }
-            segment.number = header.spot.segment;
-            let Some((bytes, true)) = segment.payload(&header)? else { continue };
-            numbers.push(segment.number);
-            let first = Place { segment: segment.number, offset: 0, record: header.first_record };
+/// The records of a group, or those that verify by themselves where groups should be.
+pub(super) fn records_of(journal: &Journal, step: &Step) -> Result<Records, StoreError> {
+    match step {
+        Step::Group(Group { header, sound }) => {
+            let Some(segment) = journal.segments.get(&header.spot.segment) else {
+                return Ok(Records::default());
+            };
+            let first = first_place(segment.number, header.spot.offset, header.first_record);
+            let bytes = segment.payload(header)?.map(|payload| payload.0).unwrap_or_default();
+            let footer = if *sound { Footer::None } else { segment.footer()? };
             let payload = Payload { first, count: header.records, bytes: &bytes, exact: true };
-            payload.records(None).good.iter().for_each(|good| contents.apply_ends(&good.parsed));
-            offset = u64::from(header.end().offset).max(offset);
+            Ok(payload.records(footer.lines()))
         }
+        Step::Hole(Hole { at, to, records: Some(numbers), .. }) => {
+            let Some(segment) = journal.segments.get(&at.segment) else { return Ok(Records::default()) };
+            let footer = segment.footer()?;
+            between(segment, (at.offset, to.offset), *numbers, footer.lines())
+        }
+        Step::Hole(_) => Ok(Records::default()),
     }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Ok(numbers)
+}
+
+fn first_place(segment: u32, group: u32, record: u32) -> Place {
+    Place { segment, offset: group.saturating_add(HEADER as u32), record }
+}
+
+/// What verifies between two places of a segment where the header of a group should be.
+fn between(
+    segment: &Segment,
+    (from, to): (u32, u32),
+    (first, until): (u32, u32),
+    lines: Option<&super::segment::Lines>,
+) -> Result<Records, StoreError> {
+    let place = first_place(segment.number, from, first);
+    let bytes = segment.input.read(u64::from(place.offset), to.saturating_sub(place.offset) as usize)?;
+    let payload = Payload { first: place, count: until.saturating_sub(first), bytes: &bytes, exact: false };
+    Ok(payload.records(lines))
 }

@@ -7,6 +7,7 @@ mod salvage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -29,6 +30,7 @@ struct Rig {
     count: u64,
     /// Whether compaction may do something: else everything stays where it was written.
     compacts: bool,
+    turns: u64,
 }
 
 impl Rig {
@@ -42,6 +44,7 @@ impl Rig {
             live: Vec::new(),
             count: 0,
             compacts: false,
+            turns: 0,
         };
         rig.open();
         rig
@@ -65,14 +68,23 @@ impl Rig {
         let journal = self.journal.as_mut().unwrap();
         let mut batch = journal.begin();
         let live = &mut self.live;
-        if self.compacts {
-            journal.compact(&mut batch, &mut |moved| {
-                let here = live.iter_mut().filter(|stored| stored.id == moved.id);
-                here.for_each(|stored| stored.place = moved.to);
-                true
+        let mut compact = |batch: &mut Batch| {
+            journal.compact(batch, &mut |moved| {
+                // Of one that is about to be killed the old place is known, no other.
+                let here = live.iter_mut().find(|stored| stored.id == moved.id);
+                here.map(|stored| stored.place = moved.to).is_some()
             });
+        };
+        // Before what else is in the batch or behind it.
+        let first = self.compacts && self.turns.is_multiple_of(2);
+        if first {
+            compact(&mut batch);
         }
         let result = work(&mut batch);
+        if self.compacts && !first {
+            compact(&mut batch);
+        }
+        self.turns += 1;
         let position = journal.submit(batch);
         self.told.wait(position).unwrap();
         result
@@ -162,7 +174,8 @@ impl Rig {
     /// A checkpoint that covers what was done so far.
     fn checkpoint(&mut self) {
         let before = self.journal.as_ref().unwrap().stat().checkpoints;
-        for _ in 0..10_000 {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
             self.clock_ms += 100_000;
             self.journal.as_mut().unwrap().maintain(self.clock_ms);
             if self.journal.as_ref().unwrap().stat().checkpoints > before {

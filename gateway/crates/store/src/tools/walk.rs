@@ -91,7 +91,9 @@ impl Journal {
 
     /// Whether it leads from the end of one segment to another one, and a segment between is not there.
     pub(crate) fn is_over_missing(&self, hole: &Hole) -> bool {
-        (hole.at.segment + 1..=hole.to.segment).any(|number| !self.segments.contains_key(&number))
+        let (from, to) = (hole.at.segment, hole.to.segment);
+        // Counted, for the numbers are what somebody has written somewhere.
+        from < to && (self.segments.range(from + 1..=to).count() as u64) < u64::from(to - from)
     }
 
     pub(crate) fn counts(&self, header: &GroupHeader) -> bool {
@@ -149,16 +151,25 @@ impl Journal {
         pieces.push((position, limit));
         let mut last = previous;
         for (begin, limit) in pieces.into_iter().rev() {
-            self.piece(&headers, begin, limit, &mut last, &mut walk)?;
+            self.piece(&headers, (begin, limit), previous.is_none(), &mut last, &mut walk)?;
         }
         Ok(walk)
+    }
+
+    /// Whether the next group is sound, at the beginning of a segment, and one before it is not there.
+    fn goes_on_behind_missing(&self, end: Spot, next: Option<GroupHeader>) -> Result<bool, StoreError> {
+        let next = next.filter(|header| header.spot.offset == 0 && header.spot.segment > end.segment);
+        let Some(header) = next else { return Ok(false) };
+        let between = end.segment + 1..header.spot.segment;
+        let numbers = between.len();
+        Ok(self.segments.range(between).count() < numbers && self.sound(&header)?)
     }
 
     fn piece(
         &self,
         headers: &[(GroupHeader, u32)],
-        begin: Spot,
-        limit: Option<Spot>,
+        (begin, limit): (Spot, Option<Spot>),
+        previous_unknown: bool,
         last: &mut Option<u32>,
         walk: &mut Walk,
     ) -> Result<(), StoreError> {
@@ -203,7 +214,14 @@ impl Journal {
                 (end, records) = (header.spot, Some(0));
                 continue;
             }
-            let Some(why) = must(end) else { break };
+            let why = match must(end) {
+                Some(why) => why,
+                // Nobody need claim it: a segment goes when a later one was on disk.
+                None if previous_unknown && self.goes_on_behind_missing(end, next.map(|n| n.0))? => {
+                    "the journal goes on behind a segment that is not there".to_owned()
+                }
+                None => break,
+            };
             let to = match (next, limit) {
                 (Some((header, _)), _) => header.spot,
                 (None, Some(limit)) => limit,

@@ -1,6 +1,7 @@
 //! Backup and restore: all there, or clearly refused.
 
 use super::super::manifest::{self, Manifest};
+use super::super::restore::write;
 use super::super::snapshot::Snapshot;
 use super::super::{backup, check, restore, stat};
 use super::*;
@@ -182,6 +183,49 @@ fn the_first_one_that_is_cut_off_is_refused() {
         if done {
             assert!(outcome.is_ok() && operations > 10);
             return;
+        }
+    }
+}
+
+#[test]
+fn a_restore_that_is_cut_off_is_no_store() {
+    let mut rig = Rig::new();
+    rig.work();
+    rig.put_long();
+    rig.close();
+    let expected = holds(&rig.data()).unwrap();
+    let from = rig.path("backup");
+    backup(&rig.data(), &from, false, 1).unwrap();
+    let source = super::super::source::Source::new(&from).unwrap();
+    for power_is_lost in [false, true] {
+        for operations in 0.. {
+            let disk = SimFiles::new(operations.into());
+            disk.set_fuse(Some(operations));
+            let outcome = write(&source, source.manifest().unwrap(), &disk);
+            let done = !disk.is_stopped();
+            disk.set_fuse(None);
+            if power_is_lost {
+                disk.power_loss();
+            }
+            let target = rig.path(&format!("again {operations} {power_is_lost}"));
+            dump(&disk, &target);
+            let has_files = target.read_dir().unwrap().any(|entry| entry.unwrap().path().is_file());
+            match holds(&target) {
+                Ok(found) if has_files => assert_eq!(found, expected, "{operations}"),
+                // Nothing was begun.
+                Ok(_) => assert!(operations < 10 && outcome.is_err()),
+                Err(error) => {
+                    assert!(outcome.is_err() && error.to_string().contains("version"), "{error}");
+                    let found = check(&target).unwrap();
+                    assert!(found.is_damaged() && found.findings[0].what.contains("cut off"), "{found:?}");
+                    let error = restore(&from, &target).unwrap_err().to_string();
+                    assert!(error.contains("cut off") || error.contains("not empty"), "{error}");
+                }
+            }
+            if done {
+                assert!(outcome.is_ok() && operations > 10);
+                break;
+            }
         }
     }
 }
