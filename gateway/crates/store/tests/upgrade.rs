@@ -2,6 +2,8 @@
 //! of format 2 afterwards. The fixtures were written by the last commit before format 2 (9537ac0): segments of 64 KiB,
 //! two starts, units committed, backed out, prepared and open; one closed cleanly, one copied while it was open.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever does not go as it should fails the test")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
