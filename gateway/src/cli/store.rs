@@ -1,5 +1,6 @@
 //! `store`: whether the store is whole, what is in it, backups, and what can be saved when it is not.
 
+mod progress;
 mod service;
 mod show;
 
@@ -10,6 +11,8 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use store::StoreError;
 use store::tools;
+
+use progress::shown;
 
 use super::Said;
 use crate::clock;
@@ -134,18 +137,20 @@ pub(super) fn run(args: &StoreArgs) -> anyhow::Result<()> {
             backup(request, data, admin.as_deref())
         }
         StoreCommand::Restore { from, data } => {
-            let report = tools::restore(from, &data.directory())?;
+            let report = shown("restore", || tools::restore(from, &data.directory()))?;
             Ok(data.print(|| show::restore_json(&report), || show::restore(&report))?)
         }
         StoreCommand::Salvage { from, to, json } => {
-            let report = tools::salvage(from, to).map_err(|error| when_stopped(error, "salvage"))?;
+            let report = shown("salvage", || tools::salvage(from, to));
+            let report = report.map_err(|error| when_stopped(error, "salvage"))?;
             Ok(print(*json, || show::salvage_json(&report), || show::salvage(&report))?)
         }
     }
 }
 
 fn check(data: &DataArgs) -> anyhow::Result<()> {
-    let report = tools::check(&data.directory()).map_err(|error| when_stopped(error, "check"))?;
+    let report = shown("check", || tools::check(&data.directory()));
+    let report = report.map_err(|error| when_stopped(error, "check"))?;
     data.print(|| show::check_json(&report), || show::check(&report))?;
     if report.is_damaged() { Err(Said.into()) } else { Ok(()) }
 }
@@ -163,7 +168,7 @@ fn when_stopped(error: StoreError, command: &str) -> anyhow::Error {
 fn stat(data: &DataArgs, admin: Option<&str>) -> anyhow::Result<()> {
     let directory = data.directory();
     if admin.is_none() {
-        match tools::stat(&directory) {
+        match shown("stat", || tools::stat(&directory)) {
             Ok(stat) => return Ok(data.print(|| show::stopped_json(&stat), || show::stopped(&stat))?),
             Err(StoreError::InUse { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -179,9 +184,11 @@ fn stat(data: &DataArgs, admin: Option<&str>) -> anyhow::Result<()> {
 
 fn backup(request: BackupRequest, data: &DataArgs, admin: Option<&str>) -> anyhow::Result<()> {
     let directory = data.directory();
+    let now_ms = clock::now().wall_ms;
     let report = match admin {
         Some(_) => of_running(request, &directory, admin)?,
-        None => match tools::backup(&directory, &request.to, request.incremental, clock::now().wall_ms) {
+        None => match shown("backup", || tools::backup(&directory, &request.to, request.incremental, now_ms))
+        {
             Ok(report) => report.into(),
             Err(StoreError::InUse { .. }) => of_running(request, &directory, admin)?,
             Err(error) => return Err(error.into()),
@@ -197,7 +204,8 @@ fn of_running(
 ) -> anyhow::Result<BackupReport> {
     // The service is in another directory than we are.
     request.to = std::path::absolute(&request.to).context("TO is no path")?;
-    let text = service::post(directory, admin, "/store/backup", &serde_json::to_string(&request)?)?;
+    let request = serde_json::to_string(&request)?;
+    let text = shown("backup by the service", || service::post(directory, admin, "/store/backup", &request))?;
     serde_json::from_str(&text).context("the answer is not a report")
 }
 
