@@ -1,7 +1,7 @@
 //! The mark goes when it says nothing any more: nothing is in doubt, and the device is gone.
 
 use super::pair::{Decide, Pair, message, name};
-use crate::area::Counter;
+use crate::area::{AreaEffect, Counter};
 use crate::frame::Hello;
 use crate::{ConnId, RequestId, Uid};
 
@@ -158,4 +158,43 @@ fn many_marks_go_in_steps() {
         left.push(marks(&pair));
     }
     assert_eq!(left, [2_500, 1_500, 500, 0]);
+}
+
+/// A session on a connection, with a GET of one message; gives what was handed out.
+fn session(pair: &mut Pair, conn: u64, incarnation: u32) -> Vec<Uid> {
+    pair.turn(|area, now, batch, out| {
+        let hello = Hello {
+            version: 1,
+            device: name(0),
+            incarnation: crate::Incarnation(incarnation),
+            last_session: crate::SessionId(u64::MAX),
+            token: Default::default(),
+            product: String::new(),
+        };
+        let conn = ConnId(conn);
+        area.hello(conn, RequestId(1), &hello, batch, out);
+        area.resume(conn, RequestId(2), &[], &[], batch, out);
+        area.get(now, conn, RequestId(3), 1, 1, 0, batch, out);
+        let uid = |effect: &AreaEffect| match effect {
+            AreaEffect::Message { head, .. } => Some(head.uid),
+            _ => None,
+        };
+        out.iter().filter_map(uid).collect()
+    })
+}
+
+/// The mark of a device that has come back, and has something again, before its mark went is needed again.
+#[test]
+fn a_mark_that_is_needed_again_stays() {
+    let mut pair = Pair::new();
+    pair.give(1, 0);
+    let uid = session(&mut pair, 1_000, 0)[0];
+    pair.turn(|area, now, batch, out| {
+        area.release(now, ConnId(1_000), RequestId(4), uid, batch, out);
+        area.closed(ConnId(1_000));
+    });
+    assert_eq!(session(&mut pair, 1_001, 1), [uid]);
+    calm(&mut pair);
+    pair.crash_gateway();
+    assert_eq!((marks(&pair), pair.view().in_doubt), (1, 1));
 }
