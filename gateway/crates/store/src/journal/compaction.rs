@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 
-use super::reader::SegmentFile;
+use super::reader::{SegmentFile, Window};
 use super::recover::{read_footer, split_all};
 use super::shared::Shared;
 use crate::format::Cursor;
@@ -19,9 +19,6 @@ use crate::{Place, StoreError};
 
 /// What is read and handed over at once: it goes into one batch of the core's, so it bounds what a put may wait for.
 const CHUNK_BYTES: usize = 128 << 10;
-
-/// What one read brings.
-const WINDOW_BYTES: usize = 64 << 10;
 
 /// A record that lived when its segment was chosen, verified.
 #[derive(Debug)]
@@ -136,33 +133,6 @@ pub(crate) struct Reading {
     /// The live records, in their order, once they are known: place and length.
     live: Option<std::vec::IntoIter<(Place, u32)>>,
     window: Window,
-}
-
-/// What was read of a segment last: neighbours come with one read.
-#[derive(Debug, Default)]
-struct Window {
-    at: u64,
-    bytes: Vec<u8>,
-}
-
-impl Window {
-    /// A copy of the record, verified, just as long as it is.
-    fn record(&mut self, segment: &SegmentFile, offset: u32, length: u32) -> Result<Bytes, StoreError> {
-        let (offset64, end) = (u64::from(offset), u64::from(offset) + u64::from(length));
-        if offset64 < self.at || end > self.at + self.bytes.len() as u64 {
-            if end > segment.length()? {
-                return Err(segment.damaged(offset, "a record ends behind the end of the file"));
-            }
-            self.bytes = segment.read(offset64, WINDOW_BYTES.max(length as usize))?;
-            self.at = offset64;
-        }
-        let begin = (offset64 - self.at) as usize;
-        let record = self.bytes.get(begin..begin + length as usize).and_then(record::split);
-        match record.filter(|record| record.len() == length as usize) {
-            Some(record) => Ok(Bytes::copy_from_slice(record)),
-            None => Err(segment.damaged(offset, "the record does not verify, or is not the one of its line")),
-        }
-    }
 }
 
 impl Reading {

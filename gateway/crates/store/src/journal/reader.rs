@@ -96,6 +96,41 @@ impl SegmentFile {
     }
 }
 
+/// What one read of a [`Window`] brings.
+const WINDOW_BYTES: usize = 64 << 10;
+
+/// What was read of a segment last: neighbours come with one read.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// A copy of the record, verified, just as long as it is.
+    pub(crate) fn record(
+        &mut self,
+        segment: &SegmentFile,
+        offset: u32,
+        length: u32,
+    ) -> Result<Bytes, StoreError> {
+        let (offset64, end) = (u64::from(offset), u64::from(offset) + u64::from(length));
+        if offset64 < self.at || end > self.at + self.bytes.len() as u64 {
+            if end > segment.length()? {
+                return Err(segment.damaged(offset, "a record ends behind the end of the file"));
+            }
+            self.bytes = segment.read(offset64, WINDOW_BYTES.max(length as usize))?;
+            self.at = offset64;
+        }
+        let begin = (offset64 - self.at) as usize;
+        let record = self.bytes.get(begin..begin + length as usize).and_then(record::split);
+        match record.filter(|record| record.len() == length as usize) {
+            Some(record) => Ok(Bytes::copy_from_slice(record)),
+            None => Err(segment.damaged(offset, "the record does not verify, or is not the one of its line")),
+        }
+    }
+}
+
 /// A message in a segment, and the file with the end of its body, if there is one: both stay while this is held.
 #[derive(Debug)]
 pub(crate) struct Stored {

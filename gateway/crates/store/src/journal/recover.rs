@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::chain::{Chain, View};
 use super::checkpoints;
-use super::reader::{DIRECTORY, SegmentFile, Segments, number_of, path_of};
+use super::reader::{DIRECTORY, SegmentFile, Segments, Window, number_of, path_of};
 use super::replay::Replay;
 use super::space::Space;
 use super::writer::{From, Writer};
@@ -260,6 +260,7 @@ fn load(
 ) -> Result<(), StoreError> {
     let Some(segment) = view.segment(entry.number) else { return Ok(()) };
     replay.restore(entry, view.nonce_of(entry)?);
+    let mut window = Window::default();
     let mut live = |place: Place, head: &Head| {
         if place.offset >= entry.end {
             return Ok(());
@@ -280,7 +281,7 @@ fn load(
             replay.restore_message(message, unit, u64::from(head.length), None);
             return Ok(());
         }
-        let bytes = segment.record(place.offset)?;
+        let bytes = window.record(segment, place.offset, head.length)?;
         match record::parse(&bytes, place) {
             Some(Parsed::Keyed(_, change)) => replay.restore_keyed(unit, change, place),
             Some(Parsed::Prepare { unit, kills, note }) => replay.restore_prepare(unit, kills, note, place),
