@@ -186,9 +186,15 @@ impl Core {
                 self.generation.ended.cancel();
                 return Some(error);
             }
+            let fresh = turn.is_none();
             let mut current = turn.take().unwrap_or_else(|| self.begin());
             current.now = clock::now();
             self.look_at_room();
+            // First in a new batch, so that it has its share however much waits.
+            let compacted = fresh && announcer.take_turn_wanted();
+            if compacted {
+                self.compact(&mut current);
+            }
             let mut applied = 0;
             while applied < TURN_COMMANDS_MAX && current.batch.bytes() < BATCH_BYTES_FULL && !self.stopped {
                 let taken = lanes.round(|command| self.apply(command, &mut current));
@@ -200,7 +206,10 @@ impl Core {
             self.walk();
             let maintained = self.timeouts(&mut current);
             // Once a turn, so that commands are not held up.
-            if current.batch.bytes() < BATCH_BYTES_FULL && (announcer.take_turn_wanted() || maintained) {
+            if !compacted
+                && current.batch.bytes() < BATCH_BYTES_FULL
+                && (maintained || announcer.take_turn_wanted())
+            {
                 self.compact(&mut current);
             }
             self.begin_cold_work();

@@ -102,9 +102,19 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if !self.named.load(Ordering::Acquire) {
-            let path = path_of(self.number);
-            if let Err(error) = self.files.remove(&path) {
-                tracing::warn!(%error, path = self.files.show(&path), "the file of a body that nobody needs stays");
+            let (files, path) = (Arc::clone(&self.files), path_of(self.number));
+            let remove = move || {
+                if let Err(error) = files.remove(&path) {
+                    tracing::warn!(%error, path = files.show(&path), "the file of a body that nobody needs stays");
+                }
+            };
+            // It may be long, and this may be the core's turn. A simulation does it in its order.
+            if cfg!(test) {
+                remove();
+            } else if let Err(error) =
+                std::thread::Builder::new().name("store-unlink".to_owned()).spawn(remove)
+            {
+                tracing::warn!(%error, "the file of a body that nobody needs stays until the next start");
             }
         }
     }

@@ -111,6 +111,12 @@ impl View {
         if begin + u64::from(header.payload_length) > *length {
             return Ok(None);
         }
+        // A record has 24 bytes at least, so these numbers cannot be larger than the file: nothing grows by them.
+        if u64::from(header.records) * 24 > u64::from(header.payload_length)
+            || u64::from(header.first_record) * 24 > u64::from(at.offset)
+        {
+            return Ok(None);
+        }
         let payload = segment.read(begin, header.payload_length as usize)?;
         let whole = payload.len() == header.payload_length as usize
             && crc32fast::hash(&payload) == header.payload_checksum;

@@ -38,6 +38,8 @@ pub(crate) struct Committer {
     /// Since when each of them has waited.
     since: Vec<Instant>,
     checkpoint: Option<Taken>,
+    /// Files of bodies whose death is in no durable checkpoint yet: the one that had it was given up.
+    unconfirmed: Vec<BodyFile>,
     /// Files of bodies that are dead in a durable checkpoint, and still read by somebody.
     lingering: Vec<BodyFile>,
     /// When room was last looked for.
@@ -60,6 +62,7 @@ impl Committer {
             unanswered: None,
             since: Vec::new(),
             checkpoint: None,
+            unconfirmed: Vec::new(),
             lingering: Vec::new(),
             looked: Instant::now(),
         }
@@ -202,6 +205,7 @@ impl Committer {
         } else {
             let position = taken.checkpoint.position;
             tracing::error!(%position, "a checkpoint was taken where no group ends (our fault)");
+            self.unconfirmed.extend(taken.dead_bodies);
             self.shared.checkpointed(None);
         }
     }
@@ -232,7 +236,7 @@ impl Committer {
                 if let Some(request) = &taken.snapshot {
                     request.fill(Err(error));
                 }
-                self.lingering.extend(taken.dead_bodies);
+                self.unconfirmed.extend(taken.dead_bodies);
                 self.shared.checkpointed(None);
                 Ok(())
             }
@@ -255,7 +259,12 @@ impl Committer {
             let slot = self.segments.forget(*segment);
             self.writer.retire(*segment, slot);
         }
-        self.lingering.append(&mut taken.dead_bodies);
+        for file in self.unconfirmed.drain(..).chain(taken.dead_bodies.drain(..)) {
+            // One that was named again, and died again, is here already.
+            if !self.lingering.contains(&file) {
+                self.lingering.push(file);
+            }
+        }
         self.remove_bodies();
     }
 

@@ -29,6 +29,8 @@ const FORMAT_NEW: &str = "format.new";
 pub(crate) const RESTORED: &str = "restored";
 /// What differs is only what this one did not know (FORMAT.md).
 const OLDEST_VERSION: u32 = 1;
+/// An id has so many bits for the start.
+const STARTS_MAX: u32 = 1 << 24;
 
 /// A journal that can go on.
 #[derive(Debug)]
@@ -122,7 +124,10 @@ pub(crate) fn recover(
     let present: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
     let found = open_segments(files.as_ref(), &checkpoint, &present)?;
     let view = View::new(&found, &checkpoint)?;
-    let start = view.newest_start().max(checkpoint.start) + 1;
+    let start = view.newest_start().max(checkpoint.start).saturating_add(1);
+    if start >= STARTS_MAX {
+        return Err(damaged(&view, p, "it is of a start whose number cannot be"));
+    }
     let mut replay = Replay::new(BodyFiles::new(Arc::clone(files), start));
     let Chain { groups, claim } = view.chain(&checkpoint, begin.cut)?;
     let claim = match groups.last() {
@@ -196,6 +201,7 @@ pub(crate) fn recover(
     remove_orphans(files.as_ref(), &ledger);
     drop(ledger.take_dead_bodies());
     writer.space.refill();
+    writer.space.keep_for_next_start();
     recovered.restored = files.open(RESTORED).map_err(failed(files.as_ref(), "open", RESTORED))?.is_some();
     Ok(Opened { writer, segments, ledger, recovered })
 }

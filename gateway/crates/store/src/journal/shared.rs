@@ -86,6 +86,8 @@ pub(crate) struct Figures {
     pub(crate) recycled: u64,
     /// Bytes kept beside the segments.
     pub(crate) kept_bytes: u64,
+    /// What of the reserve the running service may take.
+    pub(crate) left_bytes: u64,
 }
 
 impl Shared {
@@ -202,6 +204,7 @@ impl Shared {
         figures.written = writer.written_figures;
         figures.recycled = writer.space.recycled;
         figures.kept_bytes = writer.space.bytes();
+        figures.left_bytes = writer.space.left();
         for since in waited {
             figures.wait_us.add(u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX));
         }

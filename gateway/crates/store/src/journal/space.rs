@@ -36,6 +36,8 @@ pub(crate) struct Space {
     /// Names of the spares, and their bytes.
     spares: Vec<(String, u64)>,
     next_spare: u32,
+    /// What of the reserve may not be given up: the last part belongs to a start and its checkpoint.
+    floor: u64,
     /// Segments before this are not written again: somebody may have them from before a recovery.
     written_again_from: u32,
     pub(crate) recycled: u64,
@@ -64,6 +66,7 @@ impl Space {
             short: false,
             spares: Vec::new(),
             next_spare: 1,
+            floor: 0,
             written_again_from: 0,
             recycled: 0,
         };
@@ -96,6 +99,16 @@ impl Space {
     /// In a process that has served: readers, and whoever copies the store, may hold what is there now.
     pub(crate) fn write_again_from(&mut self, number: u32) {
         self.written_again_from = number;
+    }
+
+    /// The start is done: from now on the last part of the reserve is for the next one.
+    pub(crate) fn keep_for_next_start(&mut self) {
+        self.floor = self.part;
+    }
+
+    /// What the running service may still take of what is kept.
+    pub(crate) fn left(&self) -> u64 {
+        self.held.saturating_sub(self.floor)
     }
 
     /// Whether intake must pause.
@@ -151,11 +164,11 @@ impl Space {
             return true;
         }
         let Some(file) = &self.reserve else { return false };
-        if self.held == 0 {
+        if self.held <= self.floor {
             return false;
         }
         // An eighth of a part at a time: the others shall find some too.
-        let left = self.held.saturating_sub((self.part / 8).max(1));
+        let left = self.held.saturating_sub((self.part / 8).max(1)).max(self.floor);
         if let Err(error) = file.set_length(left) {
             tracing::warn!(%error, path = self.files.show(RESERVE), "the reserve cannot be given back");
             return false;
@@ -218,6 +231,7 @@ impl Space {
 #[cfg(test)]
 impl Space {
     pub(crate) fn use_up(&mut self) {
+        self.floor = 0;
         while self.release() {}
     }
 }

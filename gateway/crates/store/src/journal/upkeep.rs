@@ -21,6 +21,10 @@ const CHECKPOINT_TO_DROP: Duration = Duration::from_millis(50);
 const IDLE_AFTER_MS: u64 = 10_000;
 /// A segment that is being written is left when so much of it is dead and nothing is written.
 const IDLE_DEAD_BYTES: u64 = 8 << 20;
+/// And while there is no room, already then.
+const SHORT_DEAD_BYTES: u64 = 4 << 20;
+/// What a checkpoint may take beside the records that are moved for it.
+const CHECKPOINT_ROOM_BYTES: u64 = 1 << 20;
 /// Compaction begins when the sealed segments hold more than this part of what lives, and half a segment beside.
 const EXCESS_PERCENT: u64 = 110;
 /// A segment is moved when less of it lives than this.
@@ -103,6 +107,7 @@ impl Journal {
         self.refill_budget(monotonic_ms);
         self.see_what_lives(monotonic_ms);
         self.give_back_when_idle(monotonic_ms);
+        self.leave_when_short();
         self.choose();
     }
 
@@ -200,21 +205,39 @@ impl Journal {
         if monotonic_ms.saturating_sub(since) < IDLE_AFTER_MS || self.shared.in_flight() > 0 {
             return;
         }
+        self.give_back_spares_and_segment();
+    }
+
+    /// Without room the segment that is written is left as soon as a step of it is dead: only sealed ones come free.
+    fn leave_when_short(&mut self) {
+        if self.shared.room() == Room::Short && self.dead_in_current() >= SHORT_DEAD_BYTES {
+            self.leave_segment();
+        }
+    }
+
+    fn dead_in_current(&self) -> u64 {
         let current = self.shared.head.spot();
         let live = self.ledger.segments().find(|(number, _)| *number == current.segment);
-        let live = live.map_or(0, |(_, segment)| segment.live_bytes());
+        u64::from(current.offset).saturating_sub(live.map_or(0, |(_, segment)| segment.live_bytes()))
+    }
+
+    fn give_back_spares_and_segment(&mut self) {
         if !std::mem::replace(&mut self.upkeep.spares_dropped, true) {
             self.shared.push(Job::DropSpares);
         }
-        let dead = u64::from(current.offset).saturating_sub(live);
-        if dead >= IDLE_DEAD_BYTES.min(self.options.segment_bytes / 4)
-            && let Some(left) = self.shared.head.leave_segment()
+        if self.dead_in_current() >= IDLE_DEAD_BYTES.min(self.options.segment_bytes / 4)
+            && self.leave_segment()
         {
-            self.ledger.set_end(left.segment, left.offset);
-            self.shared.push(Job::Roll(left.segment + 1));
             // What comes free of it is not kept either.
             self.upkeep.spares_dropped = false;
         }
+    }
+
+    fn leave_segment(&mut self) -> bool {
+        let Some(left) = self.shared.head.leave_segment() else { return false };
+        self.ledger.set_end(left.segment, left.offset);
+        self.shared.push(Job::Roll(left.segment + 1));
+        true
     }
 
     /// Chooses the segment that is moved next, if one should be.
@@ -249,8 +272,16 @@ impl Journal {
                     *live == segment.live() && self.upkeep.now_ms.saturating_sub(*since) >= STABLE_AFTER_MS
                 })
             };
+            // Without room nothing comes back before all of it is moved and a checkpoint is durable: that must fit.
+            let fits = match self.shared.room() {
+                Room::Enough => u64::MAX,
+                Room::Short => self.shared.figures().left_bytes.saturating_sub(CHECKPOINT_ROOM_BYTES) / 2,
+            };
             let worth = sealed().filter(|(number, segment)| {
                 let share = share(segment);
+                if segment.live_bytes() > fits {
+                    return false;
+                }
                 share < SHARE_PERCENT * 10 || (share < STABLE_SHARE_PERCENT * 10 && stable(*number, segment))
             });
             if let Some((number, _)) = worth.min_by_key(|(_, segment)| share(segment)) {
@@ -326,7 +357,10 @@ impl Journal {
                     MovedWhat::Message { id: entry.id, unit, kept: true }
                 }
                 Some(Parsed::Keyed(Some(unit), _)) if self.ledger.is_undecided(unit) => {
-                    units.insert(unit);
+                    // Behind changes of the same unit in this batch the copies would tell a wrong order: later.
+                    if !is_written_under(batch, unit) {
+                        units.insert(unit);
+                    }
                     continue;
                 }
                 Some(Parsed::Keyed(_, change)) => MovedWhat::Keyed(change.key),
@@ -381,4 +415,15 @@ impl Journal {
             copies.push(MovedRecord { from: *from, bytes: bytes.into(), undecided: true, what });
         }
     }
+}
+
+/// Whether the batch has changes of the unit, or copies of some.
+fn is_written_under(batch: &Batch, unit: UnitId) -> bool {
+    batch.ops.iter().any(|op| match op {
+        Op::Keyed(of, _) => *of == Some(unit),
+        Op::Moved(copies) => {
+            copies.iter().any(|copy| matches!(copy.what, MovedWhat::OfUnit(of) if of == unit))
+        }
+        _ => false,
+    })
 }

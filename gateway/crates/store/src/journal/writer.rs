@@ -244,11 +244,11 @@ impl Writer {
             return Ok(());
         }
         self.reserve()?;
-        self.segment.file.write_at(&self.buffer, u64::from(self.buffer_at)).map_err(failed(
-            self.files.as_ref(),
-            "write",
-            &self.segment.path,
-        ))?;
+        // Where space cannot be reserved, it is the write that finds none. The same bytes at the same place again are
+        // harmless as long as nothing was synced.
+        let (segment, buffer, at) = (&self.segment, &self.buffer, u64::from(self.buffer_at));
+        let written = self.space.with_room(|_| segment.file.write_at(buffer, at));
+        written.map_err(failed(self.files.as_ref(), "write", &self.segment.path))?;
         let figures = &mut self.written_figures;
         figures.bytes += self.buffer.len() as u64;
         figures.group_bytes.add(self.buffer.len() as u64);

@@ -114,7 +114,7 @@ fn flattened(record: &[u8]) -> Vec<(usize, &[u8])> {
     let mut all = vec![(0, record)];
     let mut at = match record[8] {
         3 => 32 + 8 * number(12),
-        6 => 32 + 12 * number(12),
+        6 => 32 + 16 * number(12),
         _ => record.len(),
     };
     while at < record.len() {

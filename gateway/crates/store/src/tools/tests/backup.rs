@@ -38,8 +38,10 @@ fn of_a_stopped_store_everything_comes_back() {
 
 fn snapshot(rig: &mut Rig) -> Snapshot {
     let ticket = rig.journal.as_mut().unwrap().snapshot();
-    rig.checkpoint();
-    Snapshot::of(ticket, &rig.data(), 5).unwrap()
+    let data = rig.data();
+    let waiting = std::thread::spawn(move || Snapshot::of(ticket, &data, 5));
+    rig.maintain_until("the point", |_| waiting.is_finished());
+    waiting.join().unwrap().unwrap()
 }
 
 /// What is in the store now.
