@@ -17,3 +17,4 @@ mod room;
 mod short;
 mod time;
 mod to_device;
+mod upkeep;

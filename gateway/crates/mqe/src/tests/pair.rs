@@ -13,7 +13,7 @@ use super::disk::Disk;
 use super::ledger::Ledger;
 use crate::area::{
     Accepted, Area, AreaEffect, AreaSettings, ColdWork, DeviceView, Onboarding, PutCheck, PutGone,
-    Undelivered, cold_entries, owner_of,
+    Undelivered,
 };
 use crate::device_end::{
     Action, Device, DeviceRecord, DeviceSettings, DeviceState, EndWhy, PersistToken, Records,
@@ -115,11 +115,6 @@ pub(super) fn message(number: u32, priority: u8) -> DeviceMessage {
 
 pub(super) fn number_of(payload: &[u8]) -> u32 {
     std::str::from_utf8(payload).unwrap().parse().unwrap()
-}
-
-/// The ids of entries as they are kept.
-fn ids(entries: &[u8]) -> BTreeSet<&[u8]> {
-    entries.chunks(33).map(|entry| &entry[..8]).collect()
 }
 
 impl Pair {
@@ -253,53 +248,6 @@ impl Pair {
             Accepted::Stored(uid) => uid,
             Accepted::Expired => panic!("expired"),
         }
-    }
-
-    /// Compaction writes some of the live messages again at other places.
-    pub(super) fn compact(&mut self, wanted: impl Fn(usize) -> bool) {
-        let ids = self.disk.movable();
-        let ids = ids.into_iter().enumerate().filter(|(at, _)| wanted(*at)).map(|(_, id)| id);
-        let batch = self.disk.begin();
-        for moved in ids.map(|id| self.disk.relocate(id)).collect::<Vec<_>>() {
-            let kept = !self.area.moved(&moved);
-            let away = self.area.devices(None).any(|view| view.away > 0);
-            assert!(away || !kept, "the old place is kept");
-            self.disk.told(&moved, kept);
-        }
-        self.disk.submit(&batch);
-    }
-
-    /// One piece of work on entries that leave memory, or come back.
-    pub(super) fn cold_step(&mut self) -> bool {
-        self.cold.extend(std::iter::from_fn(|| self.area.poll_cold()));
-        let Some(work) = self.cold.pop_front() else { return false };
-        match work {
-            ColdWork::Evict { number, .. } if self.index_broken => self.area.not_evicted(number),
-            ColdWork::Evict { number, part, entries } => {
-                self.kept.insert((number, part), entries);
-                if self.turn(|area, _, _, _| area.evicted(number)) {
-                    self.evictions += 1;
-                } else {
-                    self.kept.remove(&(number, part));
-                }
-            }
-            ColdWork::Load { number, parts, last } => {
-                let anew = (self.disk.pending() == 0 || self.index_broken).then(|| {
-                    self.sync_all();
-                    cold_entries(&self.disk.messages_of(owner_of(number)), last)
-                });
-                let parts = (0..parts).map(|part| self.kept.remove(&(number, part)).unwrap());
-                let mut entries = parts.collect::<Vec<_>>().concat();
-                if let Some(anew) = anew {
-                    assert_eq!(ids(&anew), ids(&entries), "what the store has of device number {number}");
-                    if self.index_broken {
-                        entries = anew;
-                    }
-                }
-                self.turn(|area, _, batch, out| area.loaded(number, &entries, batch, out)).unwrap();
-            }
-        }
-        true
     }
 
     pub(super) fn sync(&mut self) -> bool {
