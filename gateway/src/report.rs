@@ -99,7 +99,7 @@ pub struct AreaReport {
     pub ends: std::collections::BTreeMap<String, u64>,
     /// Bytes of memory that the index of these messages takes, roughly.
     pub index_bytes: u64,
-    /// Above this idle devices leave memory ([store] index_bytes_max).
+    /// Above this idle devices leave memory (`index_bytes_max` of the section `store`).
     pub index_bytes_max: u64,
     /// Devices whose messages are not in memory, or not all.
     pub evicted_devices: u64,

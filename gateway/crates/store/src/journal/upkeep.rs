@@ -15,8 +15,9 @@ use crate::{Moved, Op, Room, StoreError, UnitId};
 /// A checkpoint is due after this many bytes, or this long after the first record that none covers (STORE.md 4).
 const CHECKPOINT_BYTES: u64 = 64 << 20;
 const CHECKPOINT_AFTER_MS: u64 = 60_000;
-/// Or at once when half a segment only waits for it to be dropped, but not more often than this.
-const CHECKPOINT_TO_DROP: Duration = Duration::from_millis(50);
+/// Or at once when half a segment only waits for it to be dropped, but not more often than this (a seed of the simulation
+/// must mean the same whenever it runs).
+const CHECKPOINT_TO_DROP: Duration = Duration::from_millis(if cfg!(test) { 0 } else { 50 });
 /// Without writes for so long, what is kept for them is given back.
 const IDLE_AFTER_MS: u64 = 10_000;
 /// A segment that is being written is left when so much of it is dead and nothing is written.
