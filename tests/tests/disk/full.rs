@@ -2,7 +2,6 @@
 //! resumes by itself (STORE.md 6).
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -54,19 +53,6 @@ fn is_settled(service: &Service) -> bool {
     let sealed = &segments[..segments.len() - 1];
     sealed.iter().all(|segment| number(&segment["live"]) > 0)
         && bytes < number(&store["live_bytes"]) * 110 / 100 + 2 * SEGMENT_BYTES
-}
-
-/// Starts it on a full disk. What is wrong today: `endpoints.json` is written anew at each start, outside of the
-/// reserve, and where the reserve has just taken what was left the start ends with "No space left on device". So that
-/// file gets a place elsewhere here; the entry of a link needs no room.
-#[track_caller]
-fn restart_without_room(service: &mut Service) {
-    let link = service.data().join("endpoints.json.new");
-    if fs::symlink_metadata(&link).is_ok() {
-        fs::remove_file(&link).unwrap();
-    }
-    symlink(service.folder().join("endpoints.json"), link).unwrap();
-    service.restart();
 }
 
 /// Puts until nothing is taken any more.
@@ -129,7 +115,7 @@ fn draining_goes_on_where_intake_pauses() {
     // Killed while it is full, and what was still free is gone when it comes back.
     service.kill();
     disk.fill(0);
-    restart_without_room(&mut service);
+    service.restart();
     assert!(is_short(&service));
     assert_eq!(putters[0].put(&SMALL), Outcome::Broken, "the connection was killed");
     assert_eq!(putters[0].put(&SMALL), Outcome::Full);
@@ -187,7 +173,7 @@ fn room_that_others_take_and_give_back() {
     assert_eq!(stopped.status.code(), Some(0), "{}", stopped.stderr);
     assert_clean(&service.data(), service.folder());
     disk.fill(0);
-    restart_without_room(&mut service);
+    service.restart();
     for putter in &mut putters {
         assert_eq!(putter.put(&SMALL), Outcome::Broken, "the connection was ended");
     }
@@ -230,7 +216,7 @@ fn kills_on_a_disk_that_is_full_again_and_again() {
         for _ in 0..rng.random_range(1..4) {
             wait::pause(Duration::from_micros(rng.random_range(0..200_000)));
             service.kill();
-            restart_without_room(&mut service);
+            service.restart();
         }
         let drained = Arc::new(AtomicBool::new(false));
         let getters =
