@@ -135,7 +135,8 @@ pub(crate) fn shuffled(count: usize) -> Vec<usize> {
 pub(crate) fn disk_bytes(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut bytes = 0;
-    for entry in std::fs::read_dir(directory).unwrap().flatten() {
+    // A folder that is not made yet takes nothing either.
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         // A file that has just been removed takes nothing.
         let Ok(metadata) = entry.metadata() else { continue };
         bytes += if metadata.is_dir() { disk_bytes(&entry.path()) } else { metadata.blocks() * 512 };
