@@ -182,18 +182,7 @@ impl State {
     fn apply(&mut self, op: Op) {
         match op {
             Op::Message(stored, message) => {
-                let entry = RecoveredMessage {
-                    id: stored.id,
-                    owner: message.owner,
-                    order: stored.order,
-                    priority: message.priority,
-                    persistent: message.persistent,
-                    expiry_ms: message.expiry_ms,
-                    tags: message.tags,
-                    place: stored.place,
-                    envelope_length: message.envelope.len() as u32,
-                    body_length: message.body.len() as u32,
-                };
+                let entry = message.recovered(&stored);
                 self.bodies.insert(stored.id, message.body);
                 match message.unit {
                     Some(unit) => self.units.entry(unit).or_default().0.push(entry),

@@ -40,8 +40,8 @@ pub struct NewMessage {
 }
 
 impl NewMessage {
-    /// What a start would find of it.
-    pub(crate) fn recovered(&self, stored: &Stored) -> RecoveredMessage {
+    /// What a start would find of it, once it is real.
+    pub fn recovered(&self, stored: &Stored) -> RecoveredMessage {
         RecoveredMessage {
             id: stored.id,
             owner: self.owner,

@@ -144,18 +144,7 @@ impl Disk {
     fn apply(&mut self, op: Op) {
         match op {
             Op::Message(stored, message) => {
-                let entry = RecoveredMessage {
-                    id: stored.id,
-                    owner: message.owner,
-                    order: stored.order,
-                    priority: message.priority,
-                    persistent: message.persistent,
-                    expiry_ms: message.expiry_ms,
-                    tags: message.tags,
-                    place: stored.place,
-                    envelope_length: message.envelope.len() as u32,
-                    body_length: message.body.len() as u32,
-                };
+                let entry = message.recovered(&stored);
                 match message.unit {
                     Some(unit) => self.units.entry(unit).or_default().push(entry),
                     None => drop(self.messages.insert(entry.id, entry)),
