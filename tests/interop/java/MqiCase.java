@@ -141,6 +141,25 @@ final class MqiCase {
         return connection;
     }
 
+    /** A connection that can be lost: cut the relay. */
+    MQQueueManager through(MqiRelay relay) throws MQException {
+        return connect("", Map.of(CMQC.PORT_PROPERTY, relay.port()));
+    }
+
+    /** The calls as a C program makes them, on the connection of the case. */
+    MqiRaw raw() throws Exception {
+        return new MqiRaw(qm());
+    }
+
+    /** Asks again until it holds, for two seconds at most: what a lost connection leaves is cleared in its own time. */
+    void eventually(String what, Call<Boolean> holds) throws Exception {
+        long end = System.nanoTime() + 2_000_000_000L;
+        while (!holds.run()) {
+            if (System.nanoTime() > end) throw new AssertionError("not within two seconds: " + what);
+            Thread.sleep(10);
+        }
+    }
+
     // Queues.
 
     /** Opens with just these options, on the connection of the case. */
