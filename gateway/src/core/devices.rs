@@ -51,7 +51,7 @@ impl Core {
         let DevicePut { request, sequence, device, body } = put;
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        let written = body.and_then(|body| self.device_message(device, body, unit, &commit, turn));
+        let written = body.and_then(|body| self.device_message(device, body, unit, &mut commit, turn));
         if let Err(reason) = written {
             self.drop_unit(unit, turn);
             let (batch, out) = (&mut turn.batch, &mut turn.area);
@@ -86,7 +86,7 @@ impl Core {
         device: DeviceName,
         body: DevicePutBody,
         unit: UnitId,
-        commit: &Commit,
+        commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
         let DevicePutBody { queue, q_mgr, message } = body;
@@ -127,7 +127,7 @@ impl Core {
         other: &DeviceName,
         message: DeviceMessage,
         unit: UnitId,
-        commit: &Commit,
+        commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
         match self.area.accept(turn.mqe_now(), other, &message, unit, &mut turn.batch) {
@@ -195,7 +195,7 @@ impl Core {
             body: message.payload,
             file,
         };
-        if let Err(reason) = self.put_dead_letter(dead, &commit, turn) {
+        if let Err(reason) = self.put_dead_letter(dead, &mut commit, turn) {
             // It stays in doubt: the device repeats its refusal, and finds a dead-letter queue then, or not.
             tracing::warn!(%device, %uid, %reason, "the dead-letter queue does not take a refused message");
             return self.drop_unit(unit, turn);

@@ -46,7 +46,7 @@ impl Core {
                 handed_over.stuck.push((id, device));
                 continue;
             }
-            match self.deliver(id, (&original, file), delivery, &commit, turn) {
+            match self.deliver(id, (&original, file), delivery, &mut commit, turn) {
                 Ok(Went::ToDevice) => handed_over.moved += 1,
                 Ok(Went::ToDeadLetters) => handed_over.dead_lettered += 1,
                 Err(reason) => {
@@ -67,7 +67,7 @@ impl Core {
         id: Id,
         (original, original_file): (&ExitMessage, Option<BodyFile>),
         delivery: Delivery,
-        commit: &Commit,
+        commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<Went, Reason> {
         let Some(unit) = commit.unit else { return Err(Reason::UOW_NOT_AVAILABLE) };
@@ -107,7 +107,7 @@ impl Core {
     pub(super) fn put_dead_letter(
         &mut self,
         dead: DeadLetter,
-        commit: &Commit,
+        commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
         let outcome = self.try_dead_letter(dead, commit, turn);
@@ -115,7 +115,12 @@ impl Core {
         outcome
     }
 
-    fn try_dead_letter(&mut self, dead: DeadLetter, commit: &Commit, turn: &mut Turn) -> Result<(), Reason> {
+    fn try_dead_letter(
+        &mut self,
+        dead: DeadLetter,
+        commit: &mut Commit,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
         let Some(queue) = self.queue_manager.dead_letter_queue() else {
             return Err(Reason::UNKNOWN_OBJECT_NAME);
         };

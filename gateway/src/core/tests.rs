@@ -134,7 +134,14 @@ impl Harness {
         };
         let pmo = Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() };
         let body = Bytes::copy_from_slice(text.as_bytes());
-        let put = qmgr::Put1Request { od, md: Mqmd::default(), pmo, body, passed: None };
+        let put = qmgr::Put1Request {
+            od,
+            md: Mqmd::default(),
+            pmo,
+            body,
+            passed: None,
+            properties: qmgr::Properties::default(),
+        };
         let reply = self.call(Verb::Put1(Box::new(put)));
         assert!(matches!(&reply, Reply::Put(done) if done.cc == CompCode::OK), "{reply:?}");
     }
@@ -148,7 +155,7 @@ impl Harness {
         };
         let gmo = Mqgmo { options: GetOptions::NO_SYNCPOINT, ..Mqgmo::default() };
         let (msg_id, correl_id) = Default::default();
-        let get = qmgr::GetRequest { handle: opened.handle, msg_id, correl_id, gmo, buffer_length: 10_000 };
+        let get = qmgr::GetRequest { msg_id, correl_id, ..qmgr::GetRequest::new(opened.handle, gmo, 10_000) };
         match self.call(Verb::Get(Box::new(get))) {
             Reply::Got(got) => Some(self.core.store().body(got.id, got.place).read().unwrap()),
             _ => None,

@@ -51,21 +51,35 @@ pub(super) fn verb(
         Request::Close { handle, options } => (Verb::Close { handle, options }, Kept::Close { handle }),
         Request::Put { handle, md, pmo, data } => {
             let passed = passed(pmo.context);
-            (Verb::Put(Box::new(qmgr::PutRequest { handle, md, pmo, body: data, passed })), Kept::Nothing)
+            let properties = qmgr::Properties::default();
+            let put = qmgr::PutRequest { handle, md, pmo, body: data, passed, properties };
+            (Verb::Put(Box::new(put)), Kept::Nothing)
         }
         Request::Put1 { od, md, pmo, data } => {
             let passed = passed(pmo.context);
-            let request = qmgr::Put1Request { od: (*od).clone(), md, pmo, body: data, passed };
+            let properties = qmgr::Properties::default();
+            let request = qmgr::Put1Request { od: (*od).clone(), md, pmo, body: data, passed, properties };
             (Verb::Put1(Box::new(request)), Kept::Put1 { od })
         }
         Request::Get { handle, md, gmo, buffer_length } => {
-            let (msg_id, correl_id) = (md.msg_id, md.correl_id);
-            let request = qmgr::GetRequest { handle, msg_id, correl_id, gmo, buffer_length };
+            // What version 1 does not have is as it is by default.
+            let second = if md.version >= 2 { md.clone() } else { Mqmd::default() };
+            let request = qmgr::GetRequest {
+                handle,
+                msg_id: md.msg_id,
+                correl_id: md.correl_id,
+                group_id: second.group_id,
+                msg_seq_number: second.msg_seq_number,
+                offset: second.offset,
+                md_version: md.version,
+                gmo,
+                buffer_length,
+            };
             (Verb::Get(Box::new(request.clone())), Kept::Get { request: Box::new(request) })
         }
-        Request::Inquire { handle, selectors, .. } => {
+        Request::Inquire { handle, selectors, int_count, char_length } => {
             let selectors = selectors.into_iter().map(|selector| selector.0).collect();
-            (Verb::Inquire { handle, selectors }, Kept::Nothing)
+            (Verb::Inquire { handle, selectors, int_count, char_length }, Kept::Nothing)
         }
         Request::Set { handle, selectors, ints, chars } => {
             let selectors = selectors.into_iter().map(|selector| selector.0).collect();
@@ -122,8 +136,10 @@ pub(super) fn reply(reply: qmgr::Reply, kept: &Kept, connection_id: [u8; 24]) ->
         },
         qmgr::Reply::NotGot(not_got) => channel::Reply::failed(not_got.reason),
         qmgr::Reply::Plain { cc, reason } => channel::Reply::Plain { cc, reason },
-        // A message that was found comes with its record: see `got`.
-        qmgr::Reply::Got(_) => channel::Reply::failed(Reason::UNEXPECTED_ERROR),
+        // A message that was found comes with its record: see `got`. Nobody reserves ids yet.
+        qmgr::Reply::Got(_) | qmgr::Reply::Reserved { .. } => {
+            channel::Reply::failed(Reason::UNEXPECTED_ERROR)
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::index::{Entry, Index, Key};
 use crate::manager::QueueManager;
 use crate::object::key;
 use crate::queue::bury;
+use crate::special::Specials;
 use crate::verb::{Effect, Now};
 
 /// What is still to be collected, by the number of the queue, which is never given to another one.
@@ -70,7 +71,7 @@ impl Clearing {
     }
 
     /// The next step: what it kills, and what is no longer to be remembered.
-    fn step(&mut self, messages_max: usize) -> Commit {
+    fn step(&mut self, messages_max: usize, specials: &mut Specials) -> Commit {
         let mut commit = Commit::default();
         let Some(mut first) = self.0.first_entry() else { return commit };
         let number = *first.key();
@@ -78,6 +79,7 @@ impl Clearing {
         if let Some(index) = backlog.indexes.first_mut() {
             for entry in index.take_first(messages_max) {
                 bury(&entry, &mut commit);
+                specials.forget(&entry);
             }
             if index.len() == 0 {
                 backlog.indexes.remove(0);
@@ -167,6 +169,7 @@ impl QueueManager {
         if index.len() <= messages_max {
             for entry in index.take_first(messages_max) {
                 bury(&entry, commit);
+                self.specials.forget(&entry);
             }
             return;
         }
@@ -179,7 +182,8 @@ impl QueueManager {
 
     /// One step.
     pub(crate) fn clear_some(&mut self, now: Now, batch: &mut Batch) {
-        batch.commit(self.clearing.step(self.settings.limits.clear_messages_max.max(1)));
+        let messages_max = self.settings.limits.clear_messages_max.max(1);
+        batch.commit(self.clearing.step(messages_max, &mut self.specials));
         self.clear_at = (!self.clearing.is_empty()).then_some(now.instant);
     }
 }

@@ -243,7 +243,7 @@ impl QueueManager {
             let in_unit = match plan.unit {
                 InUnit::No => false,
                 InUnit::Yes => true,
-                InUnit::IfPersistent => entry.persistent,
+                InUnit::IfPersistent => entry.persistent(),
             };
             if in_unit && connection.unit.messages() >= messages_max {
                 return Outcome::Failed(Reason::SYNCPOINT_LIMIT_REACHED);
@@ -255,8 +255,9 @@ impl QueueManager {
             } else {
                 let mut commit = Commit::default();
                 bury(&entry, &mut commit);
+                self.specials.forget(&entry);
                 batch.commit(commit);
-                if entry.persistent {
+                if entry.persistent() {
                     local.changed = batch.position();
                     needs_position = Some(batch.position());
                 }
@@ -268,6 +269,7 @@ impl QueueManager {
             reason,
             id: entry.id,
             place: entry.place,
+            parts: Vec::new(),
             body_length: entry.body_length,
             deliver_length,
             backout_count: entry.backouts.into(),

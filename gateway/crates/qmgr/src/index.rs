@@ -39,12 +39,44 @@ pub(crate) struct Entry {
     pub(crate) batch: u32,
     pub(crate) backouts: u16,
     pub(crate) priority: u8,
-    pub(crate) persistent: bool,
+    pub(crate) flags: Flags,
+}
+
+/// What is known of a message by a bit each, so that an entry stays small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// It survives a restart.
+    pub(crate) const PERSISTENT: Self = Self(1);
+    /// There is more to know about it: see [`crate::special`].
+    pub(crate) const SPECIAL: Self = Self(2);
+    /// A report is wanted when it is got for good (COD).
+    pub(crate) const COD: Self = Self(4);
+    /// A report is wanted when it expires.
+    pub(crate) const EXPIRATION: Self = Self(8);
+    /// It is in a group, or a segment.
+    pub(crate) const GROUPED: Self = Self(16);
+    /// Its data begins with message properties.
+    pub(crate) const PROPERTIES: Self = Self(32);
+
+    pub(crate) fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    #[must_use]
+    pub(crate) fn with(self, other: Self, on: bool) -> Self {
+        if on { Self(self.0 | other.0) } else { Self(self.0 & !other.0) }
+    }
 }
 
 impl Entry {
     /// See [`Entry::batch`].
     pub(crate) const LATE: u32 = u32::MAX;
+
+    pub(crate) fn persistent(&self) -> bool {
+        self.flags.contains(Flags::PERSISTENT)
+    }
 
     pub(crate) fn is_expired(&self, wall_ms: u64) -> bool {
         self.expiry_ms != 0 && self.expiry_ms <= wall_ms
@@ -301,7 +333,7 @@ pub(crate) mod tests {
             batch: 0,
             backouts: 0,
             priority: 0,
-            persistent: false,
+            flags: Flags::default(),
         }
     }
 

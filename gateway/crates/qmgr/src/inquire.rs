@@ -18,11 +18,20 @@ const FIRST_CHARACTERS: i32 = 2001;
 const SELECTORS_MAX: usize = 256;
 /// What stands for an integer that the type of queue does not have (MQIAV_NOT_APPLICABLE).
 const NOT_APPLICABLE: i32 = -1;
+const INT_ATTR_COUNT_TOO_SMALL: Reason = Reason(2022);
+const CHAR_ATTRS_TOO_SHORT: Reason = Reason(2008);
 /// Platform: UNIX (mq-wire.md 10.3).
 const PLATFORM_UNIX: i32 = 3;
 
 impl QueueManager {
-    pub(crate) fn inquire(&self, conn: ConnId, handle: i32, selectors: &[i32]) -> Result<Answer, Reason> {
+    pub(crate) fn inquire(
+        &self,
+        conn: ConnId,
+        handle: i32,
+        selectors: &[i32],
+        int_count: u32,
+        char_length: u32,
+    ) -> Result<Answer, Reason> {
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.handle(handle)?;
         if !handle.options.contains(OpenOptions::INQUIRE) {
@@ -53,6 +62,15 @@ impl QueueManager {
                     }
                 }
             }
+        }
+        // What there is no room for is left out, with a warning (mq-objects.md 2.2: 2022, 2008).
+        if integers.len() > int_count as usize {
+            integers.truncate(int_count as usize);
+            (cc, reason) = (CompCode::WARNING, INT_ATTR_COUNT_TOO_SMALL);
+        }
+        if characters.len() > char_length as usize {
+            characters.truncate(char_length as usize);
+            (cc, reason) = (CompCode::WARNING, CHAR_ATTRS_TOO_SHORT);
         }
         let inquired = Inquired { cc, reason, integers, characters: characters.freeze() };
         Ok(Answer::at(position, Reply::Inquired(Box::new(inquired))))

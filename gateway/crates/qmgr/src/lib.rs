@@ -34,6 +34,7 @@
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
 //! | `sweep` | expiry |
+//! | `special` | what few messages have beside their entry: reports wanted, groups, properties |
 //! | `clearing` | CLEAR, and the messages of deleted queues, in steps |
 //! | `held`, `moved` | messages off their queues; where compaction puts a message |
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
@@ -65,6 +66,7 @@ mod queue;
 mod resolve;
 mod run;
 mod settings;
+mod special;
 mod start;
 mod sweep;
 mod unit;
@@ -83,5 +85,6 @@ pub use mismatch::Mismatch;
 pub use settings::{Limits, Settings};
 pub use verb::{
     CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,
-    OpenRequest, Opened, Put1Request, PutDone, PutRequest, Reply, Rights, SetRequest, Verb,
+    OpenRequest, Opened, Part, Properties, Put1Request, PutDone, PutRequest, QueueDefaults, Reply, Rights,
+    SetRequest, Verb,
 };

@@ -14,7 +14,7 @@ use crate::index::Select;
 use crate::manager::QueueManager;
 use crate::put::Message;
 use crate::queue::bury;
-use crate::verb::{Effect, Now, Rights};
+use crate::verb::{Effect, Now, Properties, Rights};
 
 /// Who holds locks. The owner gives the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,7 +189,7 @@ impl QueueManager {
                 place: entry.place,
                 order: key.order,
                 priority: entry.priority,
-                persistent: entry.persistent,
+                persistent: entry.persistent(),
                 expiry_ms: entry.expiry_ms,
                 body_length: entry.body_length,
                 backout_count: entry.backouts,
@@ -233,6 +233,7 @@ impl QueueManager {
                 self.units.entry(unit).or_default().taken.push((holder, *id));
                 continue;
             }
+            self.specials.forget(&held.entry);
             self.held.take(*id);
             if let Some(local) = self.directory.local_mut(held.queue) {
                 local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
@@ -248,7 +249,7 @@ impl QueueManager {
         now: Now,
         who: &Putter,
         put: UnitPut,
-        commit: &Commit,
+        commit: &mut Commit,
         batch: &mut Batch,
     ) -> Result<PutOutcome, Reason> {
         self.put_in_unit_with_file(now, who, put, None, commit, batch)
@@ -262,7 +263,7 @@ impl QueueManager {
         who: &Putter,
         put: UnitPut,
         file: Option<BodyFile>,
-        commit: &Commit,
+        commit: &mut Commit,
         batch: &mut Batch,
     ) -> Result<PutOutcome, Reason> {
         let unit = commit.unit.ok_or(Reason::UOW_NOT_AVAILABLE)?;
@@ -289,8 +290,10 @@ impl QueueManager {
             new_correl_id: false,
             headers: HEADERS_MAX,
             any_descriptor: who.context == PutContext::SetAll,
+            properties: Properties::default(),
         };
         let accepted = self.store(now, &sender, &route, message, Some(unit), batch)?;
+        self.specials.write(&accepted.held.entry, commit);
         let id = self.held.add(accepted.held);
         self.units.entry(unit).or_default().puts.push(id);
         Ok(PutOutcome {

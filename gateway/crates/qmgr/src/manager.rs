@@ -17,6 +17,7 @@ use crate::object::{Definition, key};
 use crate::queue::{Directory, Expired, Local, needs};
 use crate::resolve::Resolver;
 use crate::settings::Settings;
+use crate::special::Specials;
 use crate::sweep::Sweep;
 use crate::verb::{CallId, ConnId, Connect, Connected, Effect, Now, Reply, Verb};
 use crate::waiting::Turn;
@@ -46,7 +47,11 @@ pub struct QueueManager {
     pub(crate) numbers_reserved: u64,
     /// Ids made by this start: bytes of the descriptor, see [`QueueManager::unique`].
     pub(crate) unique: u64,
+    /// Bases of ids given to clients by this start.
+    pub(crate) reserved: u32,
     pub(crate) expired: Expired,
+    /// What few messages have beside their entry.
+    pub(crate) specials: Specials,
     /// Names of which the owner wants to hear, whichever queue has them.
     pub(crate) watched: BTreeSet<QName>,
     /// Watched queues on which a message can be had since the owner was last told.
@@ -92,8 +97,11 @@ impl QueueManager {
                 Ok(Some(answer)) => Ok(answer),
                 Err(reason) => Err(reason),
             },
-            Verb::Inquire { handle, selectors } => self.inquire(conn, handle, &selectors),
+            Verb::Inquire { handle, selectors, int_count, char_length } => {
+                self.inquire(conn, handle, &selectors, int_count, char_length)
+            }
             Verb::Set(request) => self.set(now, conn, &request, batch, out),
+            Verb::Reserve => Ok(self.reserve(batch.start())),
             Verb::Commit => Ok(self.commit(now, conn, batch, out)),
             Verb::Back => Ok(self.back(now, conn, batch, out)),
             Verb::Disconnect => Ok(self.disconnect(now, conn, batch, out)),
@@ -254,7 +262,7 @@ impl QueueManager {
     /// What every event ends with: deaths of the expired are written, the owner hears of messages.
     pub(crate) fn finish(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.clean(batch);
-        self.expired.write(&mut self.directory, batch);
+        self.expired.write(&mut self.directory, &mut self.specials, batch);
         self.sweep_soon(now);
         self.tell_arrived(out);
     }
@@ -314,6 +322,17 @@ impl QueueManager {
         id[16..19].copy_from_slice(&start.to_be_bytes()[1..]);
         id[19..].copy_from_slice(&self.unique.to_be_bytes()[3..]);
         MsgId(id)
+    }
+
+    /// A base for MsgIds that a client makes itself: its last two bytes are for counting, the others were never given.
+    fn reserve(&mut self, start: u32) -> Answer {
+        // The counters of `new_msg_id` never reach the top bit.
+        const RESERVED: u32 = 0x80_0000;
+        self.reserved = (self.reserved + 1) % RESERVED;
+        let mut base = self.new_msg_id(start);
+        base.0[19..22].copy_from_slice(&(RESERVED | self.reserved).to_be_bytes()[1..]);
+        base.0[22..].fill(0);
+        Answer::now(Reply::Reserved { base })
     }
 
     /// The hash of an id.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use store::{Batch, Commit, Id, NewMessage};
 
 use crate::held::Held;
-use crate::index::{Entry, Key};
+use crate::index::{Entry, Flags, Key};
 use crate::manager::{Answer, QueueManager, failed};
 use crate::queue::owner;
 use crate::verb::{CallId, ConnId, Effect, GetRequest, Got, Now};
@@ -113,6 +113,7 @@ impl QueueManager {
             commit.set(crate::object::key::backouts(stored.id), backouts.to_le_bytes().to_vec());
             batch.commit(commit);
         }
+        let flags = Flags::default().with(Flags::PERSISTENT, persistent);
         let entry = Entry {
             id: stored.id,
             expiry_ms,
@@ -122,7 +123,7 @@ impl QueueManager {
             batch: u32::try_from(batch.position().batch).unwrap_or(Entry::LATE),
             backouts,
             priority,
-            persistent,
+            flags,
         };
         if let Some(local) = self.directory.local_mut(queue) {
             local.changed = batch.position();

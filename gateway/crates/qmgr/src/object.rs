@@ -13,6 +13,7 @@
 //! | `q` `n` | object numbers below this may have been given: u64 |
 //! | `q` `b` id (u64, big-endian) | backout count of a persistent message, if it was ever backed out: u16 |
 //! | `q` `c` object number (u64, big-endian) | the queue is being cleared up to this id: version (u8, 1), u64 |
+//! | `q` `s` id (u64, big-endian) | what is special about a message, see `special` |
 //! | `q` `x` object number (u64, big-endian) | messages of the queue that expired, ever: u64 |
 //!
 //! A definition is: version (u8, 1), kind (u8), number (u64), created and altered (u64 each, milliseconds since
@@ -124,9 +125,14 @@ pub(crate) mod key {
     const BACKOUTS: &[u8] = b"qb";
     const EXPIRED: &[u8] = b"qx";
     const CLEARING: &[u8] = b"qc";
+    const SPECIAL: &[u8] = b"qs";
 
     pub(crate) fn backouts(id: store::Id) -> Vec<u8> {
         [BACKOUTS, &id.as_u64().to_be_bytes()].concat()
+    }
+
+    pub(crate) fn special(id: store::Id) -> Vec<u8> {
+        [SPECIAL, &id.as_u64().to_be_bytes()].concat()
     }
 
     pub(crate) fn expired(number: u64) -> Vec<u8> {

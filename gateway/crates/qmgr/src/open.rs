@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mq_wire::{
     Chars, CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, is_name_byte,
 };
-use mqsc::{Attribute, Keyword, Name, ObjectKind};
+use mqsc::{Attribute, Keyword, Name, ObjectKind, row};
 use store::{Batch, Commit, Id};
 
 use crate::connection::{Handle, Route, Target, may_name};
@@ -14,7 +14,7 @@ use crate::manager::{Answer, QueueManager, done, written};
 use crate::object::{Definition, Dynamic};
 use crate::queue::Object;
 use crate::resolve::{How, Resolution};
-use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, Reply, Rights};
+use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, QueueDefaults, Reply, Rights};
 
 const INPUT: OpenOptions =
     OpenOptions::INPUT_AS_Q_DEF.union(OpenOptions::INPUT_SHARED).union(OpenOptions::INPUT_EXCLUSIVE);
@@ -75,10 +75,12 @@ impl QueueManager {
         }
         let input = self.begin_use(&route, options)?;
         describe(&mut od, &route, options, self.directory.get(route.used));
+        let defaults = self.directory.get(route.first).map(queue_defaults);
         let target = Target::Queue(Arc::new(route));
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.add(Handle { options, target, cursor: None, input, made });
-        Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options }))))
+        let opened = Opened { handle, od, options, defaults };
+        Ok(Answer::at(needs, Reply::Opened(Box::new(opened))))
     }
 
     /// Resolves the names of a descriptor and checks rights and options against what is found.
@@ -182,7 +184,7 @@ impl QueueManager {
         let needs = crate::queue::needs(self.this_position);
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.add(handle);
-        Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options }))))
+        Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options, defaults: None }))))
     }
 
     fn is_this(&self, q_mgr: QMgrName) -> bool {
@@ -405,6 +407,20 @@ fn check_rights(rights: Rights, name: QName, object: &Object, options: OpenOptio
         Rights::Device => may_name(rights, name) && !options.intersects(special),
     };
     if allowed { Ok(()) } else { Err(Reason::NOT_AUTHORIZED) }
+}
+
+/// What the definition that was named says about puts and gets.
+fn queue_defaults(object: &Object) -> QueueDefaults {
+    let attributes = &object.definition.attributes;
+    let number = |attribute: Attribute| {
+        let row = row(object.definition.kind, attribute)?;
+        row.number(attributes.get(attribute)?)
+    };
+    QueueDefaults {
+        persistent: object.facts.def_persistent,
+        put_response: number(Attribute::DEFPRESP).unwrap_or(1),
+        property_control: number(Attribute::PROPCTL).unwrap_or(0),
+    }
 }
 
 /// What MQOPEN gives back in the descriptor (mq-objects.md 1.4).

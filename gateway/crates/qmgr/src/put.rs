@@ -6,17 +6,18 @@ use mq_wire::{
     QMgrName, Reason, ReportOptions,
 };
 use mqsc::{Attribute, ObjectKind};
-use store::{Batch, BodyFile, NewMessage, Room, UnitId};
+use store::{Batch, BodyFile, Commit, NewMessage, Room, UnitId};
 
 use crate::connection::{Route, Target};
 use crate::context::{Sender, check_context, choose, given_back, set_context};
 use crate::envelope::{envelope, version_2, wrap};
 use crate::held::Held;
-use crate::index::Entry;
+use crate::index::{Entry, Flags};
 use crate::manager::{Answer, QueueManager};
-use crate::object::Dynamic;
+use crate::object::{Dynamic, key};
 use crate::queue::{expiry_ms, owner};
-use crate::verb::{ConnId, Context, Effect, Now, Put1Request, PutDone, PutRequest, Reply};
+use crate::special::Special;
+use crate::verb::{ConnId, Context, Effect, Now, Properties, Put1Request, PutDone, PutRequest, Reply};
 
 /// MQ_MSG_HEADER_LENGTH: room that a transmission queue needs beside the data (mq-objects.md 1.7).
 const HEADER_LENGTH: u32 = 4_000;
@@ -44,6 +45,8 @@ pub(crate) struct Message {
     pub(crate) headers: u32,
     /// Any descriptor that can be stored will do: it is somebody else's message, which is only passed on.
     pub(crate) any_descriptor: bool,
+    /// What the data begins with.
+    pub(crate) properties: Properties,
 }
 
 /// A message that is in the store.
@@ -70,9 +73,9 @@ impl QueueManager {
         if !handle.options.contains(OpenOptions::OUTPUT) {
             return Err(Reason::NOT_OPEN_FOR_OUTPUT);
         }
-        let PutRequest { md, pmo, body, passed, .. } = request;
+        let PutRequest { md, pmo, body, passed, properties, .. } = request;
         check_context(&handle, pmo.options)?;
-        self.put_by(now, conn, route, (md, pmo, body, file), passed.as_deref(), batch, out)
+        self.put_by(now, conn, route, (md, pmo, body, properties, file), passed.as_deref(), batch, out)
     }
 
     pub(crate) fn put1(
@@ -83,7 +86,7 @@ impl QueueManager {
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) -> Result<Answer, Reason> {
-        let Put1Request { od, md, pmo, body, passed } = request;
+        let Put1Request { od, md, pmo, body, passed, properties } = request;
         let rights = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?.rights;
         if self.quiescing {
             return Err(Reason::Q_MGR_QUIESCING);
@@ -105,7 +108,7 @@ impl QueueManager {
         {
             return Err(Reason::Q_TYPE_ERROR);
         }
-        self.put_by(now, conn, &route, (md, pmo, body, file), passed.as_deref(), batch, out)
+        self.put_by(now, conn, &route, (md, pmo, body, properties, file), passed.as_deref(), batch, out)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call of two, which have this in common")]
@@ -114,7 +117,7 @@ impl QueueManager {
         now: Now,
         conn: ConnId,
         route: &Route,
-        (md, mut pmo, body, file): (Mqmd, Mqpmo, Bytes, Option<BodyFile>),
+        (md, mut pmo, body, properties, file): (Mqmd, Mqpmo, Bytes, Properties, Option<BodyFile>),
         passed: Option<&Context>,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
@@ -146,9 +149,10 @@ impl QueueManager {
             new_correl_id: options.contains(PutOptions::NEW_CORREL_ID),
             headers: 0,
             any_descriptor: false,
+            properties,
         };
         let accepted = self.store(now, &sender, route, message, unit, batch)?;
-        let persistent = accepted.held.entry.persistent;
+        let persistent = accepted.held.entry.persistent();
         if in_unit {
             if let Some(connection) = self.connections.get_mut(&conn) {
                 connection.unit.id = unit;
@@ -190,7 +194,7 @@ impl QueueManager {
             check_descriptor(&message.md)?;
         }
         self.check_room(now, route, &message)?;
-        let Message { md, body, file, new_msg_id, new_correl_id, .. } = message;
+        let Message { md, body, file, new_msg_id, new_correl_id, properties, .. } = message;
         // Whatever is put in front, the end of what is stored is that of the body. A file with more is not of this one.
         let file = file.filter(|file| file.length() <= body.len() as u64);
         let (md, reason) =
@@ -203,12 +207,17 @@ impl QueueManager {
         } else {
             (md.clone(), body)
         };
+        // On a transmission queue the data begins with something else.
+        let properties = if route.remote { Properties::default() } else { properties };
+        let special = Special::of(&stored_md, properties);
         let tags = [self.tag(&stored_md.msg_id.0), self.tag(&stored_md.correl_id.0)];
         let priority = md.priority.clamp(0, PRIORITY_MAX) as u8;
         let persistent = md.persistence == Persistence::PERSISTENT;
         let body_length = u32::try_from(data.len()).map_err(|_| Reason::MSG_TOO_BIG_FOR_Q_MGR)?;
+        // What is special becomes real with the message, or neither does.
+        let own = (unit.is_none() && special.is_some()).then(|| batch.new_unit());
         let stored = batch.message(NewMessage {
-            unit,
+            unit: unit.or(own),
             owner: owner(route.used),
             order: None,
             priority,
@@ -221,8 +230,17 @@ impl QueueManager {
         });
         let (id, place) = (stored.id, stored.place);
         self.highest_id = id;
-        let entry =
-            Entry { id, expiry_ms, tags, place, body_length, batch: 0, backouts: 0, priority, persistent };
+        let flags = special.map_or(Flags::default(), |special| special.flags());
+        let flags = flags.with(Flags::PERSISTENT, persistent);
+        if let Some(special) = special {
+            self.specials.add(id, special);
+        }
+        if own.is_some() {
+            let mut commit = Commit { unit: own, ..Commit::default() };
+            commit.set(key::special(id), special.map(|special| special.encode()).unwrap_or_default());
+            batch.commit(commit);
+        }
+        let entry = Entry { id, expiry_ms, tags, place, body_length, batch: 0, backouts: 0, priority, flags };
         let object = self.directory.get_mut(route.used).ok_or(Reason::UNEXPECTED_ERROR)?;
         let held = Held { queue: route.used, key: object.key(priority, stored.order), entry };
         if let Some(local) = object.local.as_deref_mut() {

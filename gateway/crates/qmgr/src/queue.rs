@@ -7,8 +7,9 @@ use mq_wire::QName;
 use mqsc::ObjectKind;
 use store::{Batch, Commit, Id, OwnerId, Place, Position};
 
-use crate::index::{Entry, Index, Key};
+use crate::index::{Entry, Flags, Index, Key};
 use crate::object::{Definition, Facts, key};
+use crate::special::Specials;
 use crate::verb::Now;
 use crate::waiting::Waiting;
 
@@ -94,8 +95,11 @@ pub(crate) fn needs(position: Position) -> Option<Position> {
 /// Adds the death of a message, and of what is kept about it.
 pub(crate) fn bury(entry: &Entry, commit: &mut Commit) {
     commit.kill(entry.id, entry.place);
-    if entry.persistent && entry.backouts > 0 {
+    if entry.persistent() && entry.backouts > 0 {
         commit.remove(key::backouts(entry.id));
+    }
+    if entry.flags.contains(Flags::SPECIAL) {
+        commit.remove(key::special(entry.id));
     }
 }
 
@@ -184,7 +188,7 @@ impl Expired {
 
     /// Writes the deaths, up to a thousand, and the counters with them. The others come with the next batches: a message
     /// that has expired once does so after a restart too.
-    pub(crate) fn write(&mut self, directory: &mut Directory, batch: &mut Batch) {
+    pub(crate) fn write(&mut self, directory: &mut Directory, specials: &mut Specials, batch: &mut Batch) {
         if self.0.is_empty() {
             return;
         }
@@ -192,10 +196,11 @@ impl Expired {
         for _ in 0..DEATHS_MAX {
             let Some((_, (number, entry))) = self.0.pop_first() else { break };
             bury(&entry, &mut commit);
+            specials.forget(&entry);
             if let Some(local) = directory.local_mut(number) {
                 local.expired += 1;
                 counters.insert(number, local.expired);
-                if entry.persistent {
+                if entry.persistent() {
                     local.changed = batch.position();
                 }
             }

@@ -10,11 +10,12 @@ use crate::clearing::{self, Clearing};
 use crate::defaults;
 use crate::error::{RecordError, StartError};
 use crate::held::Table;
-use crate::index::Entry;
+use crate::index::{Entry, Flags};
 use crate::manager::QueueManager;
 use crate::object::{Definition, Dynamic, key};
 use crate::queue::{Directory, Expired, Object};
 use crate::settings::Settings;
+use crate::special::{Special, Specials};
 use crate::sweep::Sweep;
 use crate::verb::Now;
 
@@ -61,7 +62,9 @@ impl QueueManager {
             next_number: read.numbers_reserved.max(read.highest_number.saturating_add(1)),
             numbers_reserved: read.numbers_reserved,
             unique: 0,
+            reserved: 0,
             expired: Expired::default(),
+            specials: Specials::default(),
             watched: BTreeSet::new(),
             arrived: BTreeSet::new(),
             dirty: BTreeSet::new(),
@@ -77,7 +80,7 @@ impl QueueManager {
         for definition in read.channels {
             manager.channels.insert(definition.name.channel(), definition);
         }
-        manager.take_messages(recovered, &read.backouts, &read.clearing, &mut commit);
+        manager.take_messages(recovered, &read.backouts, &read.specials, &read.clearing, &mut commit);
         manager.sweep.at = Some(now.instant);
         manager.clear_at = (!manager.clearing.is_empty()).then_some(now.instant);
         let mut missing = if first { defaults::objects(&manager.settings) } else { Vec::new() };
@@ -99,6 +102,7 @@ impl QueueManager {
         &mut self,
         recovered: &Recovered,
         backouts: &BTreeMap<u64, u16>,
+        specials: &BTreeMap<u64, Special>,
         clearing: &BTreeMap<u64, Id>,
         commit: &mut Commit,
     ) {
@@ -108,7 +112,11 @@ impl QueueManager {
                 continue;
             }
             let backouts = backouts.get(&message.id.as_u64()).copied().unwrap_or_default();
-            let (number, entry) = (message.owner.0, recovered_entry(message, backouts));
+            let (number, mut entry) = (message.owner.0, recovered_entry(message, backouts));
+            if let Some(special) = specials.get(&message.id.as_u64()) {
+                entry.flags = special.flags().with(Flags::PERSISTENT, true);
+                self.specials.add(message.id, *special);
+            }
             if clearing.get(&number).is_some_and(|up_to| message.id <= *up_to) {
                 self.clearing.recover(number, message.priority, message.order, entry);
                 continue;
@@ -127,6 +135,10 @@ impl QueueManager {
                 self.sweep.note(number, local, entry.expiry_ms);
             }
         }
+        // Of messages that are no more.
+        for id in specials.keys().map(|id| Id::from_u64(*id)).filter(|id| self.specials.get(*id).is_none()) {
+            commit.remove(key::special(id));
+        }
         // What was left did not survive the restart: it was not persistent.
         for number in clearing.keys().filter(|number| !self.clearing.contains(**number)) {
             commit.remove(key::clearing(*number));
@@ -144,7 +156,7 @@ fn recovered_entry(message: &RecoveredMessage, backouts: u16) -> Entry {
         batch: 0,
         backouts,
         priority: message.priority,
-        persistent: true,
+        flags: Flags::PERSISTENT,
     }
 }
 
@@ -174,6 +186,8 @@ struct Read {
     highest_number: u64,
     /// By message id.
     backouts: BTreeMap<u64, u16>,
+    /// By message id.
+    specials: BTreeMap<u64, Special>,
     /// By object number: up to which message it was cleared.
     clearing: BTreeMap<u64, Id>,
 }
@@ -214,6 +228,10 @@ impl Read {
                     let count = <[u8; 2]>::try_from(&value[..]).map(u16::from_le_bytes);
                     let id = key::number_of(key).ok_or_else(|| damaged("its key has no id"))?;
                     read.backouts.insert(id, count.map_err(|_| damaged("a count belongs here"))?);
+                }
+                Some(b"qs") => {
+                    let id = key::number_of(key).ok_or_else(|| damaged("its key has no id"))?;
+                    read.specials.insert(id, Special::decode(key, value)?);
                 }
                 Some(b"qc") => {
                     let queue = key::number_of(key).ok_or_else(|| damaged("its key has no number"))?;

@@ -24,6 +24,9 @@ impl QueueManager {
         let unit = self.held.end(unit);
         let mut commit = Commit { unit: unit.id.filter(|_| !unit.puts.is_empty()), ..Commit::default() };
         self.add_deaths(&unit, &mut commit);
+        for held in unit.puts.iter().filter(|held| self.directory.local(held.queue).is_some()) {
+            self.specials.write(&held.entry, &mut commit);
+        }
         batch.commit(commit);
         self.settle(now, unit, batch, out);
         Answer::at(Some(batch.position()), done())
@@ -63,6 +66,7 @@ impl QueueManager {
     pub(crate) fn settle(&mut self, now: Now, unit: Ended, batch: &mut Batch, out: &mut Vec<Effect>) {
         let position = batch.position();
         for held in unit.gets {
+            self.specials.forget(&held.entry);
             if let Some(local) = self.directory.local_mut(held.queue) {
                 local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
                 local.changed = position;
@@ -74,6 +78,7 @@ impl QueueManager {
     /// What a unit put never was.
     pub(crate) fn forget_puts(&mut self, unit: &Ended, batch: &mut Batch) {
         for held in &unit.puts {
+            self.specials.forget(&held.entry);
             if let Some(local) = self.directory.local_mut(held.queue) {
                 local.uncommitted_puts = local.uncommitted_puts.saturating_sub(1);
             }
@@ -92,10 +97,11 @@ impl QueueManager {
         for mut held in gets {
             let Some(object) = self.directory.get_mut(held.queue) else {
                 bury(&held.entry, &mut commit);
+                self.specials.forget(&held.entry);
                 continue;
             };
             held.entry.backouts = held.entry.backouts.saturating_add(1);
-            if held.entry.persistent && object.facts.harden {
+            if held.entry.persistent() && object.facts.harden {
                 commit.set(key::backouts(held.entry.id), held.entry.backouts.to_le_bytes().to_vec());
             }
             if let Some(local) = object.local.as_deref_mut() {

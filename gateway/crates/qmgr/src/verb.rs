@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use mq_wire::{
-    AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, Mqgmo, Mqmd, Mqod,
-    Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
+    AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, GroupId, Mqgmo,
+    Mqmd, Mqod, Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
 };
 use store::{BodyFile, Id, Place, Position};
 
@@ -68,9 +68,15 @@ pub enum Verb {
         handle: i32,
         /// Which attributes, in the order wanted.
         selectors: Vec<i32>,
+        /// Integers for which there is room.
+        int_count: u32,
+        /// Characters for which there is room.
+        char_length: u32,
     },
     /// MQSET. Answered with [`Reply::Plain`].
     Set(Box<SetRequest>),
+    /// SPI RESERVE: MsgIds that the client makes itself. Answered with [`Reply::Reserved`].
+    Reserve,
     /// MQCMIT. Answered with [`Reply::Plain`].
     Commit,
     /// MQBACK. Answered with [`Reply::Plain`].
@@ -129,6 +135,8 @@ pub struct PutRequest {
     /// For MQPMO_PASS_*: context of the message last got with the handle `pmo.context`. The side of the connection
     /// keeps it for handles opened with MQOO_SAVE_ALL_CONTEXT, since descriptors are not kept here.
     pub passed: Option<Box<Context>>,
+    /// What the data begins with.
+    pub properties: Properties,
 }
 
 /// MQPUT1.
@@ -144,6 +152,8 @@ pub struct Put1Request {
     pub body: Bytes,
     /// As [`PutRequest::passed`].
     pub passed: Option<Box<Context>>,
+    /// What the data begins with.
+    pub properties: Properties,
 }
 
 /// MQGET. Of the descriptor only what selects a message.
@@ -155,10 +165,36 @@ pub struct GetRequest {
     pub msg_id: MsgId,
     /// CorrelId of the descriptor.
     pub correl_id: CorrelId,
+    /// GroupId of the descriptor, if it is of version 2; else none.
+    pub group_id: GroupId,
+    /// MsgSeqNumber of the descriptor, if it is of version 2; else 1.
+    pub msg_seq_number: i32,
+    /// Offset of the descriptor, if it is of version 2; else 0.
+    pub offset: i32,
+    /// Version of the descriptor.
+    pub md_version: i32,
     /// The options.
     pub gmo: Mqgmo,
     /// Bytes that the application has room for.
     pub buffer_length: u32,
+}
+
+impl GetRequest {
+    /// For whatever message the options select without ids.
+    pub fn new(handle: i32, gmo: Mqgmo, buffer_length: u32) -> Self {
+        let (msg_id, correl_id, group_id) = (MsgId::NONE, CorrelId::NONE, GroupId::NONE);
+        Self {
+            handle,
+            msg_id,
+            correl_id,
+            group_id,
+            msg_seq_number: 1,
+            offset: 0,
+            md_version: 2,
+            gmo,
+            buffer_length,
+        }
+    }
 }
 
 /// MQSET.
@@ -247,6 +283,11 @@ pub enum Reply {
     NotGot(Box<NotGot>),
     /// To [`Verb::Inquire`].
     Inquired(Box<Inquired>),
+    /// To [`Verb::Reserve`]: the last two bytes are zero and for the client to count in.
+    Reserved {
+        /// What all the ids have in common.
+        base: MsgId,
+    },
     /// To all others, and to what could not be done.
     Plain {
         /// Completion code.
@@ -276,6 +317,39 @@ pub struct Opened {
     pub od: Mqod,
     /// The options as they were understood.
     pub options: OpenOptions,
+    /// What the definition says about puts and gets; none for what is not a queue.
+    pub defaults: Option<QueueDefaults>,
+}
+
+/// Attributes of a queue that its users act upon (mq-objects.md 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueDefaults {
+    /// DEFPSIST.
+    pub persistent: bool,
+    /// DEFPRESP: 1 synchronous, 2 asynchronous.
+    pub put_response: i32,
+    /// PROPCTL: 0 compatibility, 1 none, 2 all, 3 force, 4 as version 6.
+    pub property_control: i32,
+}
+
+/// Message properties at the beginning of the data: MQRFH2 headers (mq-objects.md 1.11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Properties {
+    /// Bytes that they take; 0 if there are none.
+    pub length: u32,
+    /// Whether one of them is named `mcd.`, `jms.`, `usr.` or `mqext.`: what decides under PROPCTL(COMPAT).
+    pub compatible: bool,
+}
+
+/// A further record of a message that consists of several (segments put together again).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its id in the store.
+    pub id: Id,
+    /// Where it lies.
+    pub place: Place,
+    /// Bytes of its data.
+    pub body_length: u32,
 }
 
 /// A put that was done.
@@ -303,6 +377,8 @@ pub struct Got {
     pub id: Id,
     /// Where it lies.
     pub place: Place,
+    /// What follows it, in order: the data of all of them is that of the message.
+    pub parts: Vec<Part>,
     /// Bytes of its data: DataLength, also when less is delivered.
     pub body_length: u32,
     /// Bytes of it that fit into the buffer.

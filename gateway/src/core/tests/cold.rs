@@ -100,7 +100,14 @@ impl Cold {
             let md = Mqmd { persistence: mq_wire::Persistence::PERSISTENT, ..Mqmd::default() };
             let pmo = Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() };
             let body = Bytes::from(self.told.to_string());
-            let put = Verb::Put1(Box::new(qmgr::Put1Request { od, md, pmo, body, passed: None }));
+            let put = Verb::Put1(Box::new(qmgr::Put1Request {
+                od,
+                md,
+                pmo,
+                body,
+                passed: None,
+                properties: qmgr::Properties::default(),
+            }));
             let done = app.call(put).await.unwrap();
             assert!(matches!(&done, Reply::Put(done) if done.cc == CompCode::OK), "{done:?}");
             self.told += 1;
@@ -272,7 +279,14 @@ async fn a_recovery_in_between_changes_nothing() {
         Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() },
     );
     let md = Mqmd { persistence: mq_wire::Persistence::PERSISTENT, ..Mqmd::default() };
-    let put = qmgr::Put1Request { od, md, pmo, body: Bytes::new(), passed: None };
+    let put = qmgr::Put1Request {
+        od,
+        md,
+        pmo,
+        body: Bytes::new(),
+        passed: None,
+        properties: qmgr::Properties::default(),
+    };
     assert!(app.call(Verb::Put1(Box::new(put))).await.is_err());
     first.core.ended().await;
     drop(first);

@@ -112,7 +112,7 @@ impl App {
         };
         let gmo = Mqgmo { options: GetOptions::SYNCPOINT, ..Mqgmo::default() };
         let (msg_id, correl_id) = Default::default();
-        let get = qmgr::GetRequest { handle, msg_id, correl_id, gmo, buffer_length: 10_000 };
+        let get = qmgr::GetRequest { msg_id, correl_id, ..qmgr::GetRequest::new(handle, gmo, 10_000) };
         match self.call(Verb::Get(Box::new(get))).await? {
             Reply::Got(got) => Ok((Some(got.id), handle)),
             _ => Ok((None, handle)),
@@ -126,7 +126,14 @@ fn put(queue: &str, number: u64, options: PutOptions) -> Verb {
     let pmo = Mqpmo { options, ..Mqpmo::default() };
     let md = Mqmd { persistence: mq_wire::Persistence::PERSISTENT, ..Mqmd::default() };
     let body = Bytes::copy_from_slice(&number.to_be_bytes());
-    Verb::Put1(Box::new(qmgr::Put1Request { od, md, pmo, body, passed: None }))
+    Verb::Put1(Box::new(qmgr::Put1Request {
+        od,
+        md,
+        pmo,
+        body,
+        passed: None,
+        properties: qmgr::Properties::default(),
+    }))
 }
 
 /// What an application was told of each of its messages.
@@ -249,7 +256,7 @@ async fn a_waiting_get_ends_with_its_generation() {
     let gmo =
         Mqgmo { options: GetOptions::NO_SYNCPOINT | GetOptions::WAIT, wait_interval: -1, ..Mqgmo::default() };
     let (msg_id, correl_id) = Default::default();
-    let get = qmgr::GetRequest { handle, msg_id, correl_id, gmo, buffer_length: 10 };
+    let get = qmgr::GetRequest { msg_id, correl_id, ..qmgr::GetRequest::new(handle, gmo, 10) };
     app.send(Verb::Get(Box::new(get))).await.unwrap();
     let mut other = App::connect(&live.root).await.unwrap();
     live.disk.fail_next();

@@ -7,7 +7,13 @@ use super::harness::*;
 use crate::*;
 
 fn inquire(qm: &mut Qm, conn: ConnId, handle: i32, selectors: &[i32]) -> Result<Inquired, Reason> {
-    match qm.call(conn, Verb::Inquire { handle, selectors: selectors.to_vec() }).reply {
+    match qm
+        .call(
+            conn,
+            Verb::Inquire { handle, selectors: selectors.to_vec(), int_count: 256, char_length: 4096 },
+        )
+        .reply
+    {
         Reply::Inquired(inquired) => Ok(*inquired),
         other => Err(reason(&other)),
     }

@@ -9,7 +9,8 @@ use crate::*;
 
 fn put_file(qm: &mut Qm, conn: ConnId, handle: i32, body: &Bytes, file: &BodyFile) -> Reason {
     let (md, pmo) = (persistent(), Mqpmo::default());
-    let put = PutRequest { handle, md, pmo, body: body.clone(), passed: None };
+    let put =
+        PutRequest { handle, md, pmo, body: body.clone(), passed: None, properties: Properties::default() };
     let verb = Verb::Put(Box::new(put)).with_file(Some(file.clone()));
     reason(&qm.call(conn, verb).reply)
 }
@@ -63,6 +64,7 @@ fn a_header_in_front_does_not_matter() {
         pmo: Mqpmo::default(),
         body: body.clone(),
         passed: None,
+        properties: Properties::default(),
     };
     let answered = qm.call(conn, Verb::Put1(Box::new(request)).with_file(Some(file.clone())));
     assert_eq!(reason(&answered.reply), Reason::NONE);
@@ -79,7 +81,7 @@ fn the_owner_names_a_file_too() {
     let named = file.clone();
     qm.turn(|qm, now, batch, out| {
         let unit = batch.new_unit();
-        let commit = Commit { unit: Some(unit), ..Commit::default() };
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         let who = Putter {
             user: Chars::BLANK,
             appl_name: Chars::BLANK,
@@ -89,7 +91,7 @@ fn the_owner_names_a_file_too() {
         };
         let queue = QName::new("DEV.QUEUE.1").unwrap();
         let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md: persistent(), body: body.clone() };
-        qm.put_in_unit_with_file(now, &who, put, Some(file), &commit, batch).unwrap();
+        qm.put_in_unit_with_file(now, &who, put, Some(file), &mut commit, batch).unwrap();
         batch.commit(commit);
         qm.unit_is_real(now, unit, batch, out);
     });

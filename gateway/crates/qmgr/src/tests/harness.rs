@@ -227,7 +227,17 @@ impl Qm {
     ) -> Answered {
         let pmo = Mqpmo { options, ..Mqpmo::default() };
         let body = Bytes::copy_from_slice(body.as_bytes());
-        self.call(conn, Verb::Put(Box::new(PutRequest { handle, md, pmo, body, passed: None })))
+        self.call(
+            conn,
+            Verb::Put(Box::new(PutRequest {
+                handle,
+                md,
+                pmo,
+                body,
+                passed: None,
+                properties: Properties::default(),
+            })),
+        )
     }
 
     /// A persistent put outside of syncpoint.
@@ -250,7 +260,20 @@ impl Qm {
     ) -> Result<PutDone, Reason> {
         let pmo = Mqpmo { options, ..Mqpmo::default() };
         let (od, body) = (od(q_mgr, queue), Bytes::from_static(b"data"));
-        match self.call(conn, Verb::Put1(Box::new(Put1Request { od, md, pmo, body, passed: None }))).reply {
+        match self
+            .call(
+                conn,
+                Verb::Put1(Box::new(Put1Request {
+                    od,
+                    md,
+                    pmo,
+                    body,
+                    passed: None,
+                    properties: Properties::default(),
+                })),
+            )
+            .reply
+        {
             Reply::Put(put) => Ok(*put),
             other => Err(reason(&other)),
         }
@@ -356,7 +379,7 @@ pub(super) fn id(number: u8) -> [u8; 24] {
 
 pub(super) fn request(handle: i32, options: GetOptions, wait_interval: i32) -> GetRequest {
     let gmo = Mqgmo { version: 4, options, wait_interval, ..Mqgmo::default() };
-    GetRequest { handle, msg_id: MsgId::NONE, correl_id: CorrelId::NONE, gmo, buffer_length: 1 << 20 }
+    GetRequest::new(handle, gmo, 1 << 20)
 }
 
 pub(super) fn reason(reply: &Reply) -> Reason {
@@ -366,7 +389,7 @@ pub(super) fn reason(reply: &Reply) -> Reason {
         Reply::Put(put) => put.reason,
         Reply::Got(got) => got.reason,
         Reply::Inquired(inquired) => inquired.reason,
-        Reply::Connected(_) | Reply::Opened(_) => Reason::NONE,
+        Reply::Connected(_) | Reply::Opened(_) | Reply::Reserved { .. } => Reason::NONE,
     }
 }
 

@@ -223,7 +223,7 @@ impl Run {
             let md = Mqmd { correl_id: CorrelId(id(1)), ..persistent() };
             let body = number.to_string().into();
             let put = UnitPut { queue: QName::new("Q").unwrap(), q_mgr: QMgrName::BLANK, md, body };
-            qm.put_in_unit(now, &who, put, &commit, batch).unwrap();
+            qm.put_in_unit(now, &who, put, &mut commit, batch).unwrap();
             if real {
                 batch.commit(commit);
                 qm.unit_is_real(now, unit, batch, out);

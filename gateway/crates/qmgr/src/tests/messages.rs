@@ -276,7 +276,17 @@ fn context() {
     let mut check = |to, options, passed: Option<&Context>, expected: &Context| {
         let pmo = Mqpmo { options, context: saving, ..Mqpmo::default() };
         let (md, body, passed) = (given.clone(), Bytes::new(), passed.cloned().map(Box::new));
-        let answered = qm.call(conn, Verb::Put(Box::new(PutRequest { handle: to, md, pmo, body, passed })));
+        let answered = qm.call(
+            conn,
+            Verb::Put(Box::new(PutRequest {
+                handle: to,
+                md,
+                pmo,
+                body,
+                passed,
+                properties: Properties::default(),
+            })),
+        );
         let Reply::Put(put) = answered.reply else { return reason(&answered.reply) };
         let md = qm.get(conn, handle, GetOptions::empty()).unwrap().md;
         assert_eq!(&Context::of(&md), expected, "{options:?}");
@@ -294,7 +304,7 @@ fn context() {
     let mut pass = |options, passed: Option<&Context>| {
         let pmo = Mqpmo { options, context: saving, ..Mqpmo::default() };
         let (md, body, passed) = (given.clone(), Bytes::new(), passed.cloned().map(Box::new));
-        let put = PutRequest { handle: passing, md, pmo, body, passed };
+        let put = PutRequest { handle: passing, md, pmo, body, passed, properties: Properties::default() };
         let reason = reason(&qm.call(conn, Verb::Put(Box::new(put))).reply);
         if reason != Reason::NONE {
             return Err(reason);

@@ -94,7 +94,7 @@ fn a_unit_that_is_dropped_leaves_the_locks() {
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         qm.take_locked(HOLDER, &ids, &mut commit);
         let put = put("DEV.QUEUE.1", "", "x");
-        qm.put_in_unit(now, &putter(Rights::Admin), put, &commit, batch).unwrap();
+        qm.put_in_unit(now, &putter(Rights::Admin), put, &mut commit, batch).unwrap();
         qm.unit_dropped(unit, batch);
     });
     assert_eq!((qm.depth("DEV.QUEUE.1"), qm.view("DEV.QUEUE.1").uncommitted), (0, 0));
@@ -129,8 +129,8 @@ fn a_put_in_a_unit_can_be_had_when_the_unit_is_real() {
     let unit_of = |qm: &mut Qm, put: UnitPut| -> (UnitId, Commit, PutOutcome) {
         qm.turn(|qm, now, batch, _| {
             let unit = batch.new_unit();
-            let commit = Commit { unit: Some(unit), ..Commit::default() };
-            let outcome = qm.put_in_unit(now, &putter(Rights::Device), put, &commit, batch).unwrap();
+            let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+            let outcome = qm.put_in_unit(now, &putter(Rights::Device), put, &mut commit, batch).unwrap();
             (unit, commit, outcome)
         })
     };
@@ -159,10 +159,10 @@ fn what_a_device_may_not() {
     qm.script("DEFINE QALIAS(RAW) TARGET(GATE1)");
     qm.script("DEFINE QALIAS(COMMANDS) TARGET(SYSTEM.ADMIN.COMMAND.QUEUE)");
     qm.turn(|qm, now, batch, _| {
-        let commit = Commit { unit: Some(batch.new_unit()), ..Commit::default() };
+        let mut commit = Commit { unit: Some(batch.new_unit()), ..Commit::default() };
         let mut check = |queue, q_mgr, expected| {
             let outcome =
-                qm.put_in_unit(now, &putter(Rights::Device), put(queue, q_mgr, "x"), &commit, batch);
+                qm.put_in_unit(now, &putter(Rights::Device), put(queue, q_mgr, "x"), &mut commit, batch);
             assert_eq!(outcome.map(|_| ()).err(), expected, "{queue} {q_mgr}");
         };
         check("SYSTEM.ADMIN.COMMAND.QUEUE", "", Some(Reason::NOT_AUTHORIZED));
@@ -185,12 +185,12 @@ fn dead_letters() {
     assert_eq!(queue.to_string(), "DEV.DEAD.LETTER.QUEUE");
     qm.turn(|qm, now, batch, out| {
         let unit = batch.new_unit();
-        let commit = Commit { unit: Some(unit), ..Commit::default() };
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         let who = Putter { context: PutContext::SetAll, ..putter(Rights::Admin) };
         let md = Mqmd { user_identifier: Chars::cut("originator"), ..persistent() };
         let body = Bytes::from(vec![0; 4_194_304 + 428 + 172]);
         let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md, body };
-        let outcome = qm.put_in_unit(now, &who, put, &commit, batch).unwrap();
+        let outcome = qm.put_in_unit(now, &who, put, &mut commit, batch).unwrap();
         assert_eq!(outcome.md.user_identifier.text(), "originator");
         batch.commit(commit);
         qm.unit_is_real(now, unit, batch, out);
@@ -259,11 +259,11 @@ fn a_dead_letter_may_have_any_descriptor() {
         let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md: md.clone(), body: Bytes::from_static(b"x") };
         qm.turn(|qm, now, batch, out| {
             let unit = batch.new_unit();
-            let commit = Commit { unit: Some(unit), ..Commit::default() };
-            let outcome = qm.put_in_unit(now, &putter(Rights::Admin), put.clone(), &commit, batch);
+            let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+            let outcome = qm.put_in_unit(now, &putter(Rights::Admin), put.clone(), &mut commit, batch);
             assert_eq!(outcome.unwrap_err(), refusal, "as an application: {md:?}");
             let who = Putter { context: PutContext::SetAll, ..putter(Rights::Admin) };
-            qm.put_in_unit(now, &who, put, &commit, batch).unwrap();
+            qm.put_in_unit(now, &who, put, &mut commit, batch).unwrap();
             batch.commit(commit);
             qm.unit_is_real(now, unit, batch, out);
         });

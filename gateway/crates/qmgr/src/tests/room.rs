@@ -92,7 +92,7 @@ fn the_owner_is_refused_too() {
     qm.qm.set_room(Room::Short);
     qm.turn(|qm, now, batch, _| {
         let unit = batch.new_unit();
-        let commit = Commit { unit: Some(unit), ..Commit::default() };
+        let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         let who = Putter {
             user: Chars::BLANK,
             appl_name: Chars::BLANK,
@@ -102,7 +102,7 @@ fn the_owner_is_refused_too() {
         };
         let queue = qm.dead_letter_queue().unwrap();
         let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md: persistent(), body: bytes::Bytes::new() };
-        let outcome = qm.put_in_unit(now, &who, put, &commit, batch);
+        let outcome = qm.put_in_unit(now, &who, put, &mut commit, batch);
         assert_eq!(outcome.map(|_| ()), Err(Reason::STORAGE_MEDIUM_FULL));
         qm.unit_dropped(unit, batch);
         assert!(batch.is_empty());
