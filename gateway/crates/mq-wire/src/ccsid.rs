@@ -1,124 +1,91 @@
-//! Text in a character set: 819 and 1208 whole, the ASCII part of other ASCII pages, and of EBCDIC pages the
-//! characters that they all have at the same places (mq-wire.md 0.3: enough for names).
+//! Text in a character set: the single-byte pages of [`pages`], UTF-8 and UTF-16, and what is known of each by number
+//! (CDRA; mq-wire.md 0.3 for names).
 //!
-//! Conversion of message data between any two pages is not here; data goes through as it is.
+//! Which parts of a message are text is for `convert` to say.
+
+mod ascii;
+mod charset;
+mod converter;
+mod ebcdic;
+mod pages;
 
 use std::borrow::Cow;
 
-use crate::Ccsid;
+pub(crate) use self::charset::Charset;
+pub use self::converter::{Converter, EbcdicNewline, InvalidText, UnknownCcsid};
+use self::pages::{Names, Page};
+use crate::{Ccsid, Encoding};
 
 impl Ccsid {
     /// US-ASCII.
     pub const ASCII: Self = Self(367);
-    /// The code page of older Windows and DOS consoles in the US; of it we know the ASCII part.
+    /// The code page of older Windows and DOS consoles in the US.
     pub const PC_US: Self = Self(437);
     /// The same in Western Europe.
     pub const PC_LATIN_1: Self = Self(850);
+    /// UTF-16; its byte order is that of the encoding beside it.
+    pub const UTF_16: Self = Self(1200);
+    /// MQCCSI_EMBEDDED (-1): each string has its own, inside the data.
+    pub const EMBEDDED: Self = Self(-1);
+    /// MQCCSI_INHERIT (-2): that of the header in which this stands.
+    pub const INHERIT: Self = Self(-2);
 
-    /// Whether bytes below 0x80 are ASCII and those above are unknown here.
-    const fn is_ascii_family(self) -> bool {
-        matches!(self, Self::ASCII | Self::PC_US | Self::PC_LATIN_1)
+    /// Whether text in this character set can be read and written here.
+    pub fn is_known(self) -> bool {
+        Charset::of(self, Encoding::NATIVE).is_some()
+    }
+
+    /// Whether it is UTF-16, or the older sets of two bytes a character that are parts of it.
+    pub const fn is_utf_16(self) -> bool {
+        matches!(self.0, 1200 | 13488 | 17584)
     }
 }
 
-/// The text of these bytes; `None` if the character set is not known here or has no such bytes.
+/// The text of these bytes; `None` if the character set is not known here or has no such bytes. UTF-16 is read as
+/// big-endian, see [`Converter`] for the other.
 pub fn decode_text(bytes: &[u8], ccsid: Ccsid) -> Option<Cow<'_, str>> {
-    if ccsid.is_ebcdic() {
-        return bytes
-            .iter()
-            .map(|byte| match ebcdic_to_ascii(*byte) {
-                b'?' if *byte != EBCDIC_SUBSTITUTE => None,
-                ascii => Some(char::from(ascii)),
-            })
-            .collect::<Option<String>>()
-            .map(Cow::Owned);
-    }
-    match ccsid {
-        Ccsid::UTF_8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Ccsid::LATIN_1 if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Ccsid::LATIN_1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
-        _ if ccsid.is_ascii_family() && bytes.is_ascii() => {
-            std::str::from_utf8(bytes).ok().map(Cow::Borrowed)
-        }
-        _ => None,
-    }
+    decode_in(bytes, Charset::of(ccsid, Encoding::BIG)?, ccsid)
 }
 
-/// The bytes of this text; `None` if the character set is not known here or has no such characters.
+/// The bytes of this text; `None` if the character set is not known here or has no such characters. UTF-16 is written
+/// as big-endian.
 pub fn encode_text(text: &str, ccsid: Ccsid) -> Option<Cow<'_, [u8]>> {
-    if ccsid.is_ebcdic() {
-        return text
-            .chars()
-            .map(|character| {
-                let ascii = u8::try_from(character).ok()?;
-                let byte = ascii_to_ebcdic(ascii);
-                (byte != EBCDIC_SUBSTITUTE || ascii == b'?').then_some(byte)
-            })
-            .collect::<Option<Vec<u8>>>()
-            .map(Cow::Owned);
+    encode_in(text, Charset::of(ccsid, Encoding::BIG)?, ccsid)
+}
+
+/// [`decode_text`] in a character set that is known already.
+pub(crate) fn decode_in(bytes: &[u8], charset: Charset, ccsid: Ccsid) -> Option<Cow<'_, str>> {
+    let has_ascii = !ccsid.is_ebcdic() && !ccsid.is_utf_16();
+    if charset == Charset::Utf8 || (has_ascii && bytes.is_ascii()) {
+        return std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
     }
+    let (mut text, mut whole) = (String::new(), true);
+    charset
+        .decode(bytes, |character| match character {
+            Some(character) => text.push(character),
+            None => whole = false,
+        })
+        .ok()?;
+    whole.then_some(Cow::Owned(text))
+}
+
+/// [`encode_text`] in a character set that is known already.
+pub(crate) fn encode_in(text: &str, charset: Charset, ccsid: Ccsid) -> Option<Cow<'_, [u8]>> {
+    let has_ascii = !ccsid.is_ebcdic() && !ccsid.is_utf_16();
+    if charset == Charset::Utf8 || (has_ascii && text.is_ascii()) {
+        return Some(Cow::Borrowed(text.as_bytes()));
+    }
+    let mut bytes = Vec::new();
+    text.chars().all(|character| charset.encode(character, &mut bytes)).then_some(Cow::Owned(bytes))
+}
+
+/// How fixed character fields in this character set go to ISO 8859-1, in which they are held, and back. `None` where
+/// bytes stay as they are: in ISO 8859-1 itself, and in sets of which names use only the ASCII part.
+pub(crate) fn names(ccsid: Ccsid) -> Option<&'static Names> {
     match ccsid {
-        Ccsid::UTF_8 => Some(Cow::Borrowed(text.as_bytes())),
-        Ccsid::LATIN_1 if text.is_ascii() => Some(Cow::Borrowed(text.as_bytes())),
-        Ccsid::LATIN_1 => {
-            let bytes = text.chars().map(|character| u8::try_from(character).ok());
-            bytes.collect::<Option<Vec<u8>>>().map(Cow::Owned)
-        }
-        _ if ccsid.is_ascii_family() && text.is_ascii() => Some(Cow::Borrowed(text.as_bytes())),
-        _ => None,
+        Ccsid::LATIN_1 | Ccsid::UTF_8 | Ccsid::Q_MGR => None,
+        _ => Page::of(ccsid.0).map(Page::names),
     }
-}
-
-/// The ASCII character at this place of every EBCDIC page, or `?`.
-pub(crate) fn ebcdic_to_ascii(byte: u8) -> u8 {
-    EBCDIC_TO_ASCII[usize::from(byte)]
-}
-
-/// The place of this ASCII character in every EBCDIC page, or that of `?`.
-pub(crate) fn ascii_to_ebcdic(byte: u8) -> u8 {
-    ASCII_TO_EBCDIC[usize::from(byte)]
-}
-
-const EBCDIC_SUBSTITUTE: u8 = 0x6F;
-
-/// The characters that EBCDIC pages share with ASCII at the same places; others become `?` (ASCII) and 0x6F (EBCDIC),
-/// the substitution that a reader will notice.
-const SHARED: &[(u8, &[u8])] = &[
-    (0x40, b" "),
-    (0x4B, b".<(+"),
-    (0x50, b"&"),
-    (0x5C, b"*);"),
-    (0x60, b"-/"),
-    (0x6B, b",%_>?"),
-    (0x7A, b":"),
-    (0x7D, b"'=\""),
-    (0x81, b"abcdefghi"),
-    (0x91, b"jklmnopqr"),
-    (0xA2, b"stuvwxyz"),
-    (0xC1, b"ABCDEFGHI"),
-    (0xD1, b"JKLMNOPQR"),
-    (0xE2, b"STUVWXYZ"),
-    (0xF0, b"0123456789"),
-];
-
-static EBCDIC_TO_ASCII: [u8; 256] = tables().0;
-static ASCII_TO_EBCDIC: [u8; 256] = tables().1;
-
-const fn tables() -> ([u8; 256], [u8; 256]) {
-    let (mut to_ascii, mut to_ebcdic) = ([b'?'; 256], [EBCDIC_SUBSTITUTE; 256]);
-    (to_ascii[0], to_ebcdic[0]) = (0, 0);
-    let mut row = 0;
-    while row < SHARED.len() {
-        let (first, characters) = SHARED[row];
-        let mut column = 0;
-        while column < characters.len() {
-            to_ascii[first as usize + column] = characters[column];
-            to_ebcdic[characters[column] as usize] = first + column as u8;
-            column += 1;
-        }
-        row += 1;
-    }
-    (to_ascii, to_ebcdic)
 }
 
 #[cfg(test)]
@@ -138,41 +105,73 @@ mod tests {
     }
 
     #[test]
-    fn of_other_pages_only_the_sure_part_is_text() {
-        for ccsid in [Ccsid::PC_US, Ccsid::PC_LATIN_1, Ccsid::ASCII] {
+    fn text_of_other_pages() {
+        for ccsid in [Ccsid::PC_US, Ccsid::PC_LATIN_1] {
             assert_eq!(decode_text(b"QM1", ccsid).as_deref(), Some("QM1"));
-            assert_eq!(decode_text(b"\x84", ccsid), None);
-            assert_eq!(encode_text("ä", ccsid), None);
+            assert_eq!(decode_text(b"\x84", ccsid).as_deref(), Some("ä"));
+            assert_eq!(encode_text("ä", ccsid).as_deref(), Some(&b"\x84"[..]));
+            assert_eq!(encode_text("€", ccsid), None);
         }
+        assert_eq!(decode_text(b"\x84", Ccsid::ASCII), None);
+        assert_eq!(encode_text("ä", Ccsid::ASCII), None);
         assert_eq!(decode_text(b"\xD8\xD4\xF1", Ccsid(500)).as_deref(), Some("QM1"));
-        assert_eq!(decode_text(b"\x4A", Ccsid(500)), None);
-        assert_eq!(encode_text("[", Ccsid(37)), None);
+        assert_eq!(decode_text(b"\x4A", Ccsid(500)).as_deref(), Some("["));
+        assert_eq!(encode_text("[", Ccsid(37)).as_deref(), Some(&[0xBA][..]));
         assert_eq!(encode_text("?", Ccsid(37)).as_deref(), Some(&[0x6F][..]));
+        assert_eq!(decode_text(b"\0Q\x20\xAC", Ccsid::UTF_16).as_deref(), Some("Q€"));
+        assert_eq!(decode_text(b"QM1", Ccsid::UTF_16), None);
+        assert_eq!(encode_text("Q", Ccsid(13488)).as_deref(), Some(&b"\0Q"[..]));
         assert_eq!(decode_text(b"QM1", Ccsid(943)), None);
         assert_eq!(encode_text("QM1", Ccsid::Q_MGR), None);
     }
 
     #[test]
-    fn every_name_character_has_its_place_in_ebcdic() {
-        for byte in (0..=255_u8).filter(|byte| is_name_byte(*byte) || *byte == b' ') {
-            assert_eq!(ebcdic_to_ascii(ascii_to_ebcdic(byte)), byte, "{}", char::from(byte));
+    fn the_sets_that_are_known() {
+        for ccsid in [367, 437, 819, 850, 858, 923, 1200, 1208, 1250, 1252, 5348, 13488, 17584] {
+            assert!(Ccsid(ccsid).is_known() && !Ccsid(ccsid).is_ebcdic(), "{ccsid}");
+        }
+        for ccsid in (0..2_000).map(Ccsid).filter(|ccsid| ccsid.is_ebcdic()) {
+            assert!(ccsid.is_known(), "{}", ccsid.0);
+            assert_eq!(names(ccsid).map(|names| names.to_latin_1[0x40]), Some(b' '), "{}", ccsid.0);
+        }
+        for ccsid in
+            [Ccsid::Q_MGR, Ccsid::EMBEDDED, Ccsid::INHERIT, Ccsid(943), Ccsid(65_535), Ccsid(i32::MIN)]
+        {
+            assert!(!ccsid.is_known(), "{}", ccsid.0);
+        }
+    }
+
+    #[test]
+    fn name_characters_are_at_the_same_place_in_every_ebcdic_page() {
+        let first = names(Ccsid(500)).unwrap();
+        for ccsid in (0..2_000).map(Ccsid).filter(|ccsid| ccsid.is_ebcdic()) {
+            let names = names(ccsid).unwrap();
+            for byte in (0..=255_u8).filter(|byte| is_name_byte(*byte) || *byte == b' ' || *byte == 0) {
+                let place = names.from_latin_1[usize::from(byte)];
+                assert_eq!(place, first.from_latin_1[usize::from(byte)], "{} {}", ccsid.0, char::from(byte));
+            }
+        }
+        for ccsid in [367, 437, 850, 1250, 1252].map(Ccsid) {
+            if let Some(names) = names(ccsid) {
+                assert!((0..0x80_u8).all(|byte| names.to_latin_1[usize::from(byte)] == byte), "{}", ccsid.0);
+            }
         }
     }
 
     proptest! {
         #[test]
-        fn what_can_be_encoded_comes_back(text in ".{0,40}", ccsid in 0..6_usize) {
-            let pages = [Ccsid::LATIN_1, Ccsid::UTF_8, Ccsid::PC_US, Ccsid::ASCII, Ccsid(500), Ccsid(1047)];
-            if let Some(bytes) = encode_text(&text, pages[ccsid]) {
-                prop_assert_eq!(decode_text(&bytes, pages[ccsid]), Some(Cow::Borrowed(text.as_str())));
+        fn what_can_be_encoded_comes_back(text in ".{0,40}", ccsid in 0..8_usize) {
+            let ccsid = Ccsid([819, 1208, 437, 367, 500, 1047, 1200, 1252][ccsid]);
+            if let Some(bytes) = encode_text(&text, ccsid) {
+                prop_assert_eq!(decode_text(&bytes, ccsid), Some(Cow::Borrowed(text.as_str())));
             }
         }
 
         #[test]
-        fn what_can_be_decoded_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..40), ccsid in 0..6_usize) {
-            let pages = [Ccsid::LATIN_1, Ccsid::UTF_8, Ccsid::PC_US, Ccsid::ASCII, Ccsid(500), Ccsid(1047)];
-            if let Some(text) = decode_text(&bytes, pages[ccsid]) {
-                prop_assert_eq!(encode_text(&text, pages[ccsid]), Some(Cow::Borrowed(bytes.as_slice())));
+        fn what_can_be_decoded_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..40), ccsid in 0..8_usize) {
+            let ccsid = Ccsid([819, 1208, 437, 367, 500, 1047, 1200, 1252][ccsid]);
+            if let Some(text) = decode_text(&bytes, ccsid) {
+                prop_assert_eq!(encode_text(&text, ccsid), Some(Cow::Borrowed(bytes.as_slice())));
             }
         }
     }

@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use bytes::{BufMut, BytesMut};
 
-use crate::ccsid::{ascii_to_ebcdic, ebcdic_to_ascii};
+use crate::ccsid::names;
 use crate::codec::{Coding, Field};
 
-/// A character field of N bytes, padded with blanks, held in ASCII whatever it is on the wire. Zero bytes are
+/// A character field of N bytes, padded with blanks, held in ISO 8859-1 whatever it is on the wire. Zero bytes are
 /// accepted as padding when it is read (mq-wire.md 5.11), and equal to blanks ever after; only
 /// [`Writer::as_read`](crate::Writer::as_read) writes them again.
 #[derive(Clone, Copy)]
@@ -119,16 +119,15 @@ impl<const N: usize> Field for Chars<N> {
     fn read(bytes: &[u8], coding: Coding) -> Self {
         let mut fixed = [0; N];
         fixed.copy_from_slice(&bytes[..N]);
-        if coding.ccsid.is_ebcdic() {
-            fixed = fixed.map(ebcdic_to_ascii);
+        if let Some(names) = names(coding.ccsid) {
+            fixed = fixed.map(|byte| names.to_latin_1[usize::from(byte)]);
         }
         Self::from_bytes(fixed)
     }
     fn write(&self, out: &mut BytesMut, coding: Coding) {
-        if coding.ccsid.is_ebcdic() {
-            out.extend(self.bytes.iter().map(|b| ascii_to_ebcdic(*b)));
-        } else {
-            out.put_slice(&self.bytes);
+        match names(coding.ccsid) {
+            Some(names) => out.extend(self.bytes.iter().map(|byte| names.from_latin_1[usize::from(*byte)])),
+            None => out.put_slice(&self.bytes),
         }
     }
     fn write_as_read(&self, out: &mut BytesMut, coding: Coding) {

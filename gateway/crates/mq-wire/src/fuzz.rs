@@ -37,7 +37,7 @@ pub fn structures(bytes: &[u8]) {
 
 /// Bytes as text in every character set known here.
 pub fn text(bytes: &[u8]) {
-    for ccsid in [819, 1208, 367, 437, 850, 37, 500, 1047, 0, -1, 943].map(Ccsid) {
+    for ccsid in [819, 1208, 1200, 367, 437, 850, 923, 1252, 37, 500, 1047, 1141, 0, -1, 943].map(Ccsid) {
         if let Some(text) = decode_text(bytes, ccsid) {
             assert!(encode_text(&text, ccsid).as_deref() == Some(bytes), "text of {} differs", ccsid.0);
         }

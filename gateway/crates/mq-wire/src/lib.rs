@@ -41,7 +41,7 @@ pub use call::{
     GetReplyBody, InquireBody, Lpoo, Mqsts, OpenBody, Put1Body, Put1ReplyBody, PutBody, PutReplyBody,
     SpiBody, SpiCall, SpiCapability, SpiHeader, SpiOpen, SpiQuery, SpiReserve, SpiVerb, StatBody,
 };
-pub use ccsid::{decode_text, encode_text};
+pub use ccsid::{Converter, EbcdicNewline, InvalidText, UnknownCcsid, decode_text, encode_text};
 pub use chars::{
     ApplName, ChannelName, Chars, FormatName, NameError, ObjectName, QMgrName, QName, UserId, is_name_byte,
 };
