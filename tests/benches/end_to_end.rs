@@ -8,8 +8,6 @@
 #![expect(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use device_sim::device::{Counts, Device, DeviceOptions};
 use integration_tests::mq::{Mq, persistent};
+use integration_tests::ping::{Ping, Sizes, echo};
 use integration_tests::service::Service;
 use integration_tests::wait;
 use mq_client::ConnectOptions;
@@ -32,6 +31,7 @@ const BODY_BYTES: usize = 256;
 /// Messages that are put one after the other, each when the one before it is confirmed.
 const SINGLE: usize = 50;
 const PING_BYTES: usize = 64;
+const PING: Sizes = Sizes { question: PING_BYTES, answer: PING_BYTES };
 const PING_SLICE: Duration = Duration::from_millis(250);
 const TIME: Duration = Duration::from_secs(120);
 
@@ -72,7 +72,7 @@ fn main() {
     let confirmed = || usize::try_from(counts.confirmed.load(Ordering::Relaxed)).unwrap();
     let (mut ping_pong, mut stream, mut single) = <(Figures, Figures, Figures)>::default();
     let options = service.connect_options("DEV.APP.SVRCONN");
-    let mut ping = Ping::start();
+    let mut ping = Ping::connect(echo(PING), PING);
     // Once for everything that is made on first use.
     put_all(&options, UNIT);
     wait::until("the first messages", TIME, || (confirmed() == APPLICATIONS * UNIT).then_some(()));
@@ -189,36 +189,4 @@ fn thread_millis(process: u32) -> BTreeMap<String, u64> {
         *millis.entry(name.to_owned()).or_default() += ticks * 10;
     }
     millis
-}
-
-/// A bare connection to an echo.
-struct Ping {
-    stream: TcpStream,
-}
-
-impl Ping {
-    fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut echo, _) = listener.accept().unwrap();
-        stream.set_nodelay(true).unwrap();
-        echo.set_nodelay(true).unwrap();
-        thread::spawn(move || {
-            let mut bytes = [0; PING_BYTES];
-            while echo.read_exact(&mut bytes).is_ok() && echo.write_all(&bytes).is_ok() {}
-        });
-        Self { stream }
-    }
-
-    fn rounds(&mut self, span: Duration) -> usize {
-        let begun = Instant::now();
-        let mut bytes = [0; PING_BYTES];
-        let mut rounds = 0;
-        while begun.elapsed() < span {
-            self.stream.write_all(&bytes).unwrap();
-            self.stream.read_exact(&mut bytes).unwrap();
-            rounds += 1;
-        }
-        rounds
-    }
 }

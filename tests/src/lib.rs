@@ -13,6 +13,7 @@ pub mod java;
 pub mod ledger;
 pub mod mq;
 pub mod pcap;
+pub mod ping;
 pub mod process;
 pub mod relay;
 pub mod seed;

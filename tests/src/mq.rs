@@ -100,6 +100,11 @@ impl Mq {
         self.runtime.block_on(self.connection.get(handle, Mqmd::default(), gmo, BUFFER))
     }
 
+    /// Gets with options and a descriptor to match, without waiting.
+    pub fn get_by(&mut self, handle: i32, md: Mqmd, gmo: Mqgmo) -> Result<Option<Got>, ClientError> {
+        self.runtime.block_on(self.connection.get(handle, md, gmo, BUFFER))
+    }
+
     /// Gets the next message outside of a unit of work; fails if none comes in time.
     #[track_caller]
     pub fn get_one(&mut self, handle: i32, wait: Duration) -> Got {

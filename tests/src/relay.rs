@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -16,6 +17,14 @@ const CHUNK: usize = 64 * 1024;
 pub struct Relay {
     address: SocketAddr,
     capture: Arc<Mutex<Capture>>,
+    passed: Arc<Passed>,
+}
+
+/// Bytes that went through, by who sent them.
+#[derive(Debug, Default)]
+struct Passed {
+    client: AtomicUsize,
+    server: AtomicUsize,
 }
 
 impl Relay {
@@ -25,20 +34,27 @@ impl Relay {
         let address = listener.local_addr()?;
         let capture = Arc::new(Mutex::new(Capture::create(file)?));
         let shared = Arc::clone(&capture);
+        let passed = Arc::new(Passed::default());
+        let counted = Arc::clone(&passed);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 // A target that refuses ends the connection, as it would without the relay.
                 if let Ok(server) = TcpStream::connect(target) {
-                    let _ = pass(client, server, &shared);
+                    let _ = pass(client, server, &shared, &counted);
                 }
             }
         });
-        Ok(Self { address, capture })
+        Ok(Self { address, capture, passed })
     }
 
     /// Where clients connect; the port that the capture shows.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Bytes that went through so far: from clients, and to them.
+    pub fn bytes(&self) -> (usize, usize) {
+        (self.passed.client.load(Ordering::Relaxed), self.passed.server.load(Ordering::Relaxed))
     }
 
     /// Everything so far is in the file, and nothing more is written while the guard is held.
@@ -48,7 +64,12 @@ impl Relay {
     }
 }
 
-fn pass(client: TcpStream, server: TcpStream, capture: &Arc<Mutex<Capture>>) -> io::Result<()> {
+fn pass(
+    client: TcpStream,
+    server: TcpStream,
+    capture: &Arc<Mutex<Capture>>,
+    passed: &Arc<Passed>,
+) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (SocketAddr::V4(from), SocketAddr::V4(to)) = (client.peer_addr()?, client.local_addr()?) else {
@@ -58,8 +79,8 @@ fn pass(client: TcpStream, server: TcpStream, capture: &Arc<Mutex<Capture>>) -> 
     for (reader, writer, sender) in
         [(client.try_clone()?, server.try_clone()?, Sender::Client), (server, client, Sender::Server)]
     {
-        let (capture, flow) = (Arc::clone(capture), Arc::clone(&flow));
-        thread::spawn(move || pump(reader, writer, sender, &flow, &capture));
+        let (capture, flow, passed) = (Arc::clone(capture), Arc::clone(&flow), Arc::clone(passed));
+        thread::spawn(move || pump(reader, writer, sender, &flow, &capture, &passed));
     }
     Ok(())
 }
@@ -75,13 +96,19 @@ fn pump(
     sender: Sender,
     flow: &Mutex<Flow>,
     capture: &Mutex<Capture>,
+    passed: &Passed,
 ) {
+    let counter = match sender {
+        Sender::Client => &passed.client,
+        Sender::Server => &passed.server,
+    };
     let mut buffer = vec![0; CHUNK];
     loop {
         let read = from.read(&mut buffer).unwrap_or(0);
         let written = {
             let mut capture = capture.lock().expect("no relay thread panics");
             let mut flow = flow.lock().expect("no relay thread panics");
+            counter.fetch_add(read, Ordering::Relaxed);
             match read {
                 0 => capture.ended(&mut flow, sender),
                 _ => capture.sent(&mut flow, sender, &buffer[..read]),
