@@ -1,0 +1,388 @@
+//! MQGET: mq-objects.md 1.6 and what IBM documents of its options.
+
+use super::{Context, Handle, Message, Model, Progress, State, Waiter};
+use crate::calls::value::*;
+use crate::calls::{Conn, Data, Gmo, Got, Hobj, Id, NO_ID, Outcome, Seen};
+
+impl Model {
+    pub fn get(&mut self, conn: Conn, hobj: Hobj, gmo: Gmo, buffer: usize) -> Outcome {
+        if let Err(reason) = self.check_get(conn, hobj, &gmo) {
+            return Outcome::failed(reason);
+        }
+        if let Some(outcome) = self.get_now(conn, hobj, &gmo, buffer) {
+            return outcome;
+        }
+        if gmo.options & GMO_WAIT == 0 || gmo.wait_ms == 0 {
+            return Outcome::failed(2033);
+        }
+        // What was locked is free before the wait begins.
+        if gmo.options & (GMO_BROWSE_FIRST | GMO_BROWSE_NEXT) != 0 {
+            self.unlock(hobj);
+        }
+        let deadline = (gmo.wait_ms >= 0).then(|| self.now + u64::from(gmo.wait_ms.unsigned_abs()));
+        self.waiters.push(Waiter { conn, hobj, gmo, buffer, deadline });
+        Outcome { cc: 0, reason: 0, seen: Seen::Waits }
+    }
+
+    fn check_get(&self, conn: Conn, hobj: Hobj, gmo: &Gmo) -> Result<(), i32> {
+        let handle = self.handle(hobj)?;
+        if handle.conn != conn {
+            return Err(2019);
+        }
+        let options = gmo.options;
+        let browse = options & GMO_BROWSES != 0;
+        let one_of = |mask: i32| (options & mask).count_ones() <= 1;
+        let syncs = GMO_SYNCPOINT | GMO_NO_SYNCPOINT | GMO_IF_PERSISTENT;
+        let valid = one_of(syncs)
+            && one_of(GMO_BROWSES | GMO_UNDER_CURSOR | GMO_UNLOCK)
+            && (!browse || options & (GMO_SYNCPOINT | GMO_IF_PERSISTENT) == 0)
+            && (options & GMO_LOCK == 0 || browse)
+            && (options & GMO_UNLOCK == 0 || options & !(GMO_UNLOCK | GMO_NO_SYNCPOINT) == 0)
+            && (options & (GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARKED) == 0 || browse)
+            && one_of(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARK_HANDLE | GMO_UNMARK_CO_OP);
+        if !valid {
+            return Err(2046);
+        }
+        if gmo.matches & !0x3f != 0 {
+            return Err(2247);
+        }
+        if (browse || options & (GMO_UNDER_CURSOR | GMO_UNLOCK) != 0) && handle.options & OO_BROWSE == 0 {
+            return Err(2036);
+        }
+        if !browse && options & GMO_UNLOCK == 0 && handle.options & OO_INPUT_ANY == 0 {
+            return Err(2037);
+        }
+        if options & GMO_WAIT != 0 && gmo.wait_ms < -1 {
+            return Err(2090);
+        }
+        Ok(())
+    }
+
+    /// One look at the queue: what came of it, or nothing suitable.
+    pub fn get_now(&mut self, conn: Conn, hobj: Hobj, gmo: &Gmo, buffer: usize) -> Option<Outcome> {
+        let handle = self.handles.get(&hobj)?.clone();
+        let object = handle.resolved.object;
+        if self.objects[object].deleted {
+            return Some(Outcome::failed(2052));
+        }
+        let options = gmo.options;
+        if options & GMO_UNLOCK != 0 {
+            let was = handle.locked.is_some();
+            self.unlock(hobj);
+            return Some(Outcome::warning(if was { 0 } else { 2209 }, Seen::Nothing));
+        }
+        if handle.resolved.path.iter().any(|index| self.objects[*index].def.get_inhibited) {
+            return Some(Outcome::failed(2016));
+        }
+        let browse = options & GMO_BROWSES != 0;
+        let logical = options & GMO_LOGICAL_ORDER != 0;
+        if options & (GMO_UNDER_CURSOR | GMO_BROWSE_UNDER_CURSOR) != 0 {
+            let under = handle.cursor.and_then(|(_, serial)| self.message(object, serial));
+            let Some(message) = under.filter(|m| self.visible(m, hobj)).cloned() else {
+                return Some(Outcome::failed(2034));
+            };
+            return Some(self.deliver(conn, hobj, gmo, buffer, &[message], 0));
+        }
+        if options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical {
+            return Some(Outcome::failed(2259));
+        }
+        if options & GMO_BROWSE_FIRST != 0
+            && let Some(handle) = self.handles.get_mut(&hobj)
+        {
+            (handle.cursor, handle.logical_cursor, handle.browsing) = (None, None, None);
+        }
+        let handle = self.handles.get(&hobj)?.clone();
+        let progress = if browse { handle.browsing.clone() } else { handle.getting.clone() };
+        let mut warning = 0;
+        if logical
+            && !browse
+            && let Some(progress) = progress.as_ref().filter(|p| p.unfinished())
+        {
+            // Only syncpoint's persistence dependence is left out: SYNCPOINT_IF_PERSISTENT has no fixed answer here.
+            if options & GMO_IF_PERSISTENT == 0 && progress.synced != (options & GMO_SYNCPOINT != 0) {
+                return Some(Outcome::failed(2245));
+            }
+        }
+        if !logical && let Some(progress) = &progress {
+            warning = progress.incomplete();
+        }
+        let candidates = self.candidates(object, hobj, &handle, gmo, progress.as_ref())?;
+        Some(self.deliver(conn, hobj, gmo, buffer, &candidates, warning))
+    }
+
+    fn visible(&self, message: &Message, hobj: Hobj) -> bool {
+        message.state == State::Available && message.locked_by.is_none_or(|by| by == hobj)
+    }
+
+    fn message(&self, object: usize, serial: u64) -> Option<&Message> {
+        self.objects[object].messages.iter().find(|m| m.serial == serial)
+    }
+
+    /// The first message that suits, or all segments of it for COMPLETE_MSG.
+    fn candidates(
+        &self,
+        object: usize,
+        hobj: Hobj,
+        handle: &Handle,
+        gmo: &Gmo,
+        progress: Option<&Progress>,
+    ) -> Option<Vec<Message>> {
+        let options = gmo.options;
+        let logical = options & GMO_LOGICAL_ORDER != 0;
+        let going_on = progress.filter(|p| logical && p.unfinished());
+        for message in &self.objects[object].messages {
+            if !self.visible(message, hobj) {
+                continue;
+            }
+            let md = &message.md;
+            let segment = md.flags & MF_SEGMENT != 0;
+            let in_group = md.flags & MF_IN_GROUP != 0;
+            if let Some(progress) = going_on {
+                let (seq, offset) = if progress.in_message {
+                    (progress.seq, progress.next_offset)
+                } else {
+                    (progress.seq + 1, 0)
+                };
+                if (!in_group && !segment)
+                    || md.group_id != progress.group_id
+                    || md.seq != seq
+                    || md.offset != offset
+                {
+                    continue;
+                }
+            } else {
+                let from = if logical { handle.logical_cursor } else { handle.cursor };
+                if options & GMO_BROWSE_NEXT != 0
+                    && from.is_some_and(|from| self.key(object, message) <= from)
+                {
+                    continue;
+                }
+                if logical && (in_group && md.seq != 1 || segment && md.offset != 0) {
+                    continue;
+                }
+            }
+            if !self.matches(message, gmo, going_on.is_some())
+                || !self.unmarked(message, handle, hobj, options)
+            {
+                continue;
+            }
+            if going_on.is_none() {
+                if options & GMO_ALL_MSGS != 0 && !self.group_complete(object, hobj, message) {
+                    continue;
+                }
+                if options & GMO_ALL_SEGMENTS != 0 && self.segments(object, hobj, message).is_none() {
+                    continue;
+                }
+            }
+            if options & GMO_COMPLETE_MSG != 0 && segment {
+                if md.offset != 0 {
+                    continue;
+                }
+                let Some(serials) = self.segments(object, hobj, message) else { continue };
+                return Some(
+                    serials.iter().filter_map(|serial| self.message(object, *serial)).cloned().collect(),
+                );
+            }
+            return Some(vec![message.clone()]);
+        }
+        None
+    }
+
+    fn matches(&self, message: &Message, gmo: &Gmo, going_on: bool) -> bool {
+        let id =
+            |bit: i32, wanted: &Id, has: &Id| gmo.matches & bit == 0 || *wanted == NO_ID || wanted == has;
+        let md = &message.md;
+        id(MO_MSG_ID, &gmo.msg_id, &md.msg_id)
+            && id(MO_CORREL_ID, &gmo.correl_id, &md.correl_id)
+            && (going_on || id(MO_GROUP_ID, &gmo.group_id, &md.group_id))
+            && (going_on || gmo.matches & MO_SEQ == 0 || gmo.seq == md.seq)
+            && (going_on || gmo.matches & MO_OFFSET == 0 || gmo.offset == md.offset)
+            && (gmo.matches & MO_TOKEN == 0 || gmo.token == message.serial)
+    }
+
+    fn unmarked(&self, message: &Message, handle: &Handle, hobj: Hobj, options: i32) -> bool {
+        if options & GMO_UNMARKED == 0 {
+            return true;
+        }
+        let _ = hobj;
+        let co_op = message.marked.is_some_and(|(_, until)| until > self.now);
+        !handle.marks.contains(&message.serial) && !(handle.options & OO_CO_OP != 0 && co_op)
+    }
+
+    fn unlock(&mut self, hobj: Hobj) {
+        let Some(handle) = self.handles.get_mut(&hobj) else { return };
+        let object = handle.resolved.object;
+        handle.locked = None;
+        for message in &mut self.objects[object].messages {
+            if message.locked_by == Some(hobj) {
+                message.locked_by = None;
+            }
+        }
+    }
+
+    /// Gives one message (or the segments of one) to the caller, with everything that follows from it.
+    fn deliver(
+        &mut self,
+        conn: Conn,
+        hobj: Hobj,
+        gmo: &Gmo,
+        buffer: usize,
+        found: &[Message],
+        warning: i32,
+    ) -> Outcome {
+        let options = gmo.options;
+        let object = self.handles[&hobj].resolved.object;
+        let first = found[0].clone();
+        let last = &found[found.len() - 1];
+        let browse = options & GMO_BROWSES != 0;
+        let synced = !browse
+            && (options & GMO_SYNCPOINT != 0
+                || options & GMO_IF_PERSISTENT != 0 && first.md.persistence == 1);
+        let bytes: Vec<u8> = found.iter().flat_map(|m| m.data.bytes.iter().copied()).collect();
+        let data = Data { header: first.data.header.clone(), bytes };
+        let length = data.len();
+        let mut md = first.md.clone();
+        if let Some(expires) = first.expires {
+            md.expiry = (expires.saturating_sub(self.now) / 100) as i32;
+        }
+        let in_group = md.flags & MF_IN_GROUP != 0;
+        let segment = md.flags & MF_SEGMENT != 0;
+        let got = Got {
+            group_status: if !in_group {
+                b' '
+            } else if md.flags & MF_LAST_IN_GROUP != 0 {
+                b'L'
+            } else {
+                b'G'
+            },
+            segment_status: if !segment {
+                b' '
+            } else if last.md.flags & MF_LAST_SEGMENT != 0 {
+                b'L'
+            } else {
+                b'S'
+            },
+            md,
+            returned: length.min(buffer),
+            length,
+            token: first.serial,
+            q: self.objects[object].def.name.clone(),
+            assembled: found.len() > 1,
+            data,
+        };
+        let seen = Seen::Got(Box::new(got));
+        let truncated = length > buffer;
+        if truncated && options & GMO_ACCEPT_TRUNCATED == 0 {
+            return Outcome::warning(2080, seen);
+        }
+        if synced {
+            let reports = found.iter().filter(|m| m.md.report & RO_COD != 0).count();
+            if self.uncommitted(conn) + found.len() + reports > self.settings.max_uncommitted {
+                return Outcome::failed(2024);
+            }
+        }
+        if browse {
+            self.after_browse(hobj, object, gmo, &first, last, found);
+        } else {
+            self.after_get(conn, hobj, object, gmo, found, synced);
+        }
+        let reason = if truncated { 2079 } else { warning };
+        Outcome::warning(reason, seen)
+    }
+
+    fn after_browse(
+        &mut self,
+        hobj: Hobj,
+        object: usize,
+        gmo: &Gmo,
+        first: &Message,
+        last: &Message,
+        found: &[Message],
+    ) {
+        let options = gmo.options;
+        let logical = options & GMO_LOGICAL_ORDER != 0;
+        self.unlock(hobj);
+        let until = self.now + self.settings.mark_ms;
+        let key = self.key(object, first);
+        let Some(handle) = self.handles.get_mut(&hobj) else { return };
+        if options & GMO_BROWSE_UNDER_CURSOR == 0 {
+            let going_on = logical && handle.browsing.as_ref().is_some_and(Progress::unfinished);
+            if !going_on {
+                handle.logical_cursor = Some(key);
+            }
+            handle.cursor = Some(key);
+            handle.cursor_logical = logical;
+            handle.browsing = Some(Progress::after(&last.md, last.data.len(), false, logical));
+        }
+        if options & GMO_LOCK != 0 {
+            handle.locked = Some(first.serial);
+        }
+        for message in found {
+            if options & GMO_MARK_HANDLE != 0 && !handle.marks.contains(&message.serial) {
+                handle.marks.push(message.serial);
+            }
+            if options & GMO_UNMARK_HANDLE != 0 {
+                handle.marks.retain(|serial| *serial != message.serial);
+            }
+        }
+        for message in &mut self.objects[object].messages {
+            if found.iter().all(|m| m.serial != message.serial) {
+                continue;
+            }
+            if options & GMO_LOCK != 0 {
+                message.locked_by = Some(hobj);
+            }
+            if options & GMO_MARK_CO_OP != 0 {
+                message.marked = Some((hobj, until));
+            }
+            if options & GMO_UNMARK_CO_OP != 0 {
+                message.marked = None;
+            }
+        }
+    }
+
+    fn after_get(
+        &mut self,
+        conn: Conn,
+        hobj: Hobj,
+        object: usize,
+        gmo: &Gmo,
+        found: &[Message],
+        synced: bool,
+    ) {
+        let logical = gmo.options & GMO_LOGICAL_ORDER != 0;
+        let taken = |m: &Message| found.iter().any(|other| other.serial == m.serial);
+        for message in &mut self.objects[object].messages {
+            if taken(message) {
+                message.locked_by = None;
+                message.marked = None;
+                message.state = State::GotBy(conn);
+            }
+        }
+        if !synced {
+            self.objects[object].messages.retain(|m| !taken(m));
+        }
+        let md = &found[0].md;
+        let last = &found[found.len() - 1];
+        if let Some(handle) = self.handles.get_mut(&hobj) {
+            if handle.locked.is_some_and(|serial| found.iter().any(|m| m.serial == serial)) {
+                handle.locked = None;
+            }
+            handle.getting = Some(Progress::after(&last.md, last.data.len(), synced, logical));
+            if handle.options & OO_SAVE_ALL != 0 {
+                handle.saved = Some(Context {
+                    user: md.user.clone(),
+                    identity: md.identity.clone(),
+                    put_type: md.put_type,
+                    put_name: md.put_name.clone(),
+                    origin: md.origin.clone(),
+                });
+            }
+        }
+        for message in found {
+            if message.md.report & RO_COD != 0 {
+                self.report(message, FB_COD, message.md.report >> 12, synced.then_some(conn));
+            }
+        }
+    }
+}

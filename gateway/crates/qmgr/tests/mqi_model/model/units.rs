@@ -1,0 +1,114 @@
+//! Units of work, expiry, waiting calls, crash and restart: mq-objects.md 1.2, 3.2, 3.3 (NPMCLASS, HARDENBO).
+
+use super::{Message, Model, State, TEMPORARY};
+use crate::calls::value::*;
+use crate::calls::{Conn, Outcome};
+
+impl Model {
+    pub fn commit(&mut self, conn: Conn) {
+        for object in &mut self.objects {
+            object.messages.retain(|m| m.state != State::GotBy(conn));
+            let deleted = object.deleted;
+            object.messages.retain(|m| !deleted || m.state != State::PutBy(conn));
+            for message in &mut object.messages {
+                if message.state == State::PutBy(conn) {
+                    message.state = State::Available;
+                }
+            }
+        }
+    }
+
+    /// Gets go back to their place with BackoutCount one higher, puts were never there.
+    pub fn back_out(&mut self, conn: Conn) {
+        for object in &mut self.objects {
+            object.messages.retain(|m| m.state != State::PutBy(conn));
+            let deleted = object.deleted;
+            object.messages.retain(|m| !deleted || m.state != State::GotBy(conn));
+            for message in &mut object.messages {
+                if message.state == State::GotBy(conn) {
+                    message.state = State::Available;
+                    message.md.backout += 1;
+                }
+            }
+        }
+    }
+
+    /// Takes away what has expired and could be seen, oldest expiry first, with the reports that were asked for.
+    pub fn expire(&mut self) {
+        loop {
+            let mut first: Option<(u64, u64, usize, usize)> = None;
+            for (index, object) in self.objects.iter().enumerate() {
+                for (at, message) in object.messages.iter().enumerate() {
+                    let Some(expires) = message.expires else { continue };
+                    if message.state == State::Available && expires <= self.now {
+                        let candidate = (expires, message.serial, index, at);
+                        if first.is_none_or(|other| candidate < other) {
+                            first = Some(candidate);
+                        }
+                    }
+                }
+            }
+            let Some((_, _, index, at)) = first else { return };
+            let message = self.objects[index].messages.remove(at);
+            if message.md.report & RO_EXPIRATION != 0 {
+                self.report(&message, FB_EXPIRATION, message.md.report >> 22, None);
+            }
+        }
+    }
+
+    /// Ends the waiting calls that can end: by a message in the order of waiting, by an inhibited or deleted queue, by time.
+    pub fn wake(&mut self) -> Vec<(Conn, Outcome)> {
+        let mut woken = Vec::new();
+        loop {
+            let mut progress = false;
+            let mut at = 0;
+            while at < self.waiters.len() {
+                let waiter = self.waiters[at].clone();
+                let outcome = match self.get_now(waiter.conn, waiter.hobj, &waiter.gmo, waiter.buffer) {
+                    Some(outcome) => Some(outcome),
+                    None if waiter.deadline.is_some_and(|deadline| deadline <= self.now) => {
+                        Some(Outcome::failed(2033))
+                    }
+                    None => None,
+                };
+                match outcome {
+                    Some(outcome) => {
+                        self.waiters.remove(at);
+                        woken.push((waiter.conn, outcome));
+                        progress = true;
+                    }
+                    None => at += 1,
+                }
+            }
+            if !progress {
+                return woken;
+            }
+        }
+    }
+
+    /// What is left after the queue manager ended without a word: units in doubt are backed out, non-persistent messages are
+    /// gone, temporary dynamic queues too.
+    pub fn crash(&mut self) {
+        let conns: Vec<Conn> = self.conns.keys().copied().collect();
+        self.waiters.clear();
+        for conn in conns {
+            self.back_out(conn);
+        }
+        self.conns.clear();
+        self.handles.clear();
+        for object in &mut self.objects {
+            if object.def.dynamic == TEMPORARY {
+                object.deleted = true;
+            }
+            if object.deleted {
+                object.messages.clear();
+            }
+            let survives = |m: &Message| m.md.persistence == 1;
+            object.messages.retain(survives);
+            for message in &mut object.messages {
+                message.locked_by = None;
+                message.marked = None;
+            }
+        }
+    }
+}
