@@ -8,6 +8,7 @@ use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
 use store::{Id, UnitId};
 
 use crate::index::Key;
+use crate::order::PutOrder;
 use crate::queue::Directory;
 use crate::verb::{Connect, Rights};
 use crate::waiting::Turn;
@@ -53,6 +54,8 @@ pub(crate) struct Handle {
     pub(crate) input: Option<bool>,
     /// Whether it made the temporary dynamic queue, which goes when it is closed.
     pub(crate) made: bool,
+    /// The group or logical message that puts have not completed.
+    pub(crate) put_order: Option<Box<PutOrder>>,
 }
 
 /// What a handle stands for.

@@ -61,6 +61,7 @@ mod moved;
 mod object;
 mod offer;
 mod open;
+mod order;
 mod put;
 mod queue;
 mod resolve;

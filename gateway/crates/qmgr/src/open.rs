@@ -78,7 +78,7 @@ impl QueueManager {
         let defaults = self.directory.get(route.first).map(queue_defaults);
         let target = Target::Queue(Arc::new(route));
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
-        let handle = connection.add(Handle { options, target, cursor: None, input, made });
+        let handle = connection.add(Handle { options, target, cursor: None, input, made, put_order: None });
         let opened = Opened { handle, od, options, defaults };
         Ok(Answer::at(needs, Reply::Opened(Box::new(opened))))
     }
@@ -180,7 +180,14 @@ impl QueueManager {
         if od.version >= 3 {
             (od.resolved_q_name, od.resolved_q_mgr_name) = (ObjectName::BLANK, QMgrName::BLANK);
         }
-        let handle = Handle { options, target: Target::QueueManager, cursor: None, input: None, made: false };
+        let handle = Handle {
+            options,
+            target: Target::QueueManager,
+            cursor: None,
+            input: None,
+            made: false,
+            put_order: None,
+        };
         let needs = crate::queue::needs(self.this_position);
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.add(handle);
