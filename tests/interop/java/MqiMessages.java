@@ -12,6 +12,7 @@ import com.ibm.mq.constants.CMQCFC;
 import com.ibm.mq.headers.pcf.PCFMessage;
 import com.ibm.mq.headers.pcf.PCFMessageAgent;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -207,9 +208,10 @@ abstract class MqiMessages extends MqiArea {
 
     // Commands.
 
-    /** An MQSC command through the command server. */
+    /** An MQSC command through the command server, on the channel of administrators. */
     static void mqsc(MqiCase t, String command) throws Exception {
-        PCFMessageAgent agent = new PCFMessageAgent(t.connect());
+        MQQueueManager connection = t.connect("", Map.of(CMQC.CHANNEL_PROPERTY, "DEV.ADMIN.SVRCONN"));
+        PCFMessageAgent agent = new PCFMessageAgent(connection);
         PCFMessage escape = new PCFMessage(CMQCFC.MQCMD_ESCAPE);
         escape.addParameter(CMQCFC.MQIACF_ESCAPE_TYPE, CMQCFC.MQET_MQSC);
         escape.addParameter(CMQCFC.MQCACF_ESCAPE_TEXT, command);
