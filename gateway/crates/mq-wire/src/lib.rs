@@ -15,6 +15,7 @@ mod ccsid;
 mod chars;
 mod codec;
 mod constants;
+mod convert;
 mod ids;
 mod options;
 
@@ -24,6 +25,7 @@ mod md;
 mod mde;
 mod od;
 mod pmo;
+mod tm;
 mod xqh;
 
 mod body;
@@ -50,6 +52,7 @@ pub use codec::{
     Writer,
 };
 pub use constants::{ApplType, CompCode, Feedback, MsgType, ObjectType, Persistence, Reason, Selector};
+pub use convert::{Converted, Described, Wanted, convert_message};
 pub use dlh::Mqdlh;
 pub use gmo::Mqgmo;
 pub use ids::{AccountingToken, CorrelId, GroupId, MsgId, MsgToken};
@@ -66,4 +69,5 @@ pub use segment::{
     InitialData, SegmentHeader, SegmentKind, SegmentType, SocketAction, SocketActionType, Status, StatusCode,
     UserIdData, encode_segment,
 };
+pub use tm::Mqtm;
 pub use xqh::Mqxqh;

@@ -64,6 +64,34 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
+/// Structures of messages one behind the other, with a few bytes changed: chains of headers, and what is none.
+fn chain() -> impl Strategy<Value = Vec<u8>> {
+    let names = [
+        "MQMDE",
+        "MQXQH",
+        "MQDLH",
+        "MQTM version 1",
+        "MQRFH2",
+        "MQRFH",
+        "MQRMH",
+        "MQDH",
+        "MQEPH",
+        "PCF",
+        "MQCIH",
+    ];
+    let samples: Vec<_> =
+        all_samples().into_iter().filter(|sample| names.iter().any(|name| sample.name == *name)).collect();
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    (prop::collection::vec(0..samples.len(), 1..4), changes).prop_map(move |(chosen, changes)| {
+        let mut bytes: Vec<u8> = chosen.iter().flat_map(|sample| samples[*sample].bytes.clone()).collect();
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        bytes
+    })
+}
+
 /// A whole segment of any type with any body: random, or a sample after the API header.
 fn segment() -> impl Strategy<Value = Vec<u8>> {
     let body = prop_oneof![prop::collection::vec(any::<u8>(), 0..600), mutated()];
@@ -86,12 +114,18 @@ proptest! {
         fuzz::segment(&bytes);
         fuzz::structures(&bytes);
         fuzz::text(&bytes);
+        fuzz::conversion(&bytes);
     }
 
     #[test]
     fn changed_samples_never_panic(bytes in mutated()) {
         fuzz::segment(&bytes);
         fuzz::structures(&bytes);
+    }
+
+    #[test]
+    fn messages_of_any_headers_never_panic(bytes in chain()) {
+        fuzz::conversion(&bytes);
     }
 
     #[test]

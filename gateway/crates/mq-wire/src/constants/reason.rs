@@ -104,9 +104,11 @@ constants! {
         NOT_CONVERTED = 2119, "the data could not be converted; it is delivered as it was put";
         CONVERTED_MSG_TOO_BIG = 2120, "the converted data does not fit the buffer; it is delivered as it was put";
         SERVER_LOAD_ERROR = 2130, "a part of the server could not be loaded";
+        DH_ERROR = 2135, "the distribution header is not valid";
         MULTIPLE_REASONS = 2136, "the destinations of a list differ: see the response records";
         OPEN_FAILED = 2137, "the destination could not be opened before";
         CNO_ERROR = 2139, "the connect options are not valid";
+        CIH_ERROR = 2140, "the CICS header is not valid";
         DLH_ERROR = 2141, "the dead-letter header is not valid";
         HEADER_ERROR = 2142, "a header is not valid";
         IIH_ERROR = 2148, "the IMS header is not valid";
@@ -127,6 +129,7 @@ constants! {
         GMO_ERROR = 2186, "the get-message options are not valid";
         STOPPED_BY_CLUSTER_EXIT = 2188, "the cluster workload exit refused the call";
         CLUSTER_RESOLUTION_ERROR = 2189, "the cluster could not say where the queue is";
+        CONVERTED_STRING_TOO_BIG = 2190, "a string grew out of its field when it was converted";
         TMC_ERROR = 2191, "the trigger message in character form is not valid";
         STORAGE_MEDIUM_FULL = 2192, "the disk of the queue manager is full: intake is paused until there is room";
         NAME_NOT_VALID_FOR_TYPE = 2194, "the name does not fit this type of object";
@@ -144,6 +147,7 @@ constants! {
         CONNECTION_NOT_AUTHORIZED = 2217, "the user may not connect";
         MSG_TOO_BIG_FOR_CHANNEL = 2218, "the message is longer than the channel allows";
         CALL_IN_PROGRESS = 2219, "another call of the connection has not ended";
+        RMH_ERROR = 2220, "the header of the reference message is not valid";
         Q_MGR_ACTIVE = 2222, "event: the queue manager was started";
         Q_MGR_NOT_ACTIVE = 2223, "event: the queue manager was asked to stop";
         Q_DEPTH_HIGH = 2224, "event: the queue is fuller than its high limit";
@@ -172,6 +176,7 @@ constants! {
         GROUP_ID_ERROR = 2258, "the group identifier is not valid";
         XQH_ERROR = 2260, "the transmission queue header is not valid";
         TM_ERROR = 2265, "the trigger message is not valid";
+        PARTIALLY_CONVERTED = 2272, "the headers are in the character set of the queue manager, only the data is in the one asked for";
         CONNECTION_ERROR = 2273, "the connection could not be made: see the error log of the client";
         CD_ERROR = 2277, "the channel definition that the client gave is not valid";
         CLIENT_CONN_ERROR = 2278, "the client's connection settings are not valid";
@@ -183,6 +188,7 @@ constants! {
         CHANNEL_NOT_ACTIVATED = 2296, "event: the channel waits for its turn";
         FUNCTION_NOT_SUPPORTED = 2298, "the function is not supported";
         MSG_TOKEN_ERROR = 2331, "the message token is not valid";
+        WIH_ERROR = 2333, "the work information header is not valid";
         RFH_ERROR = 2334, "the rules and formatting header is not valid";
         RFH_STRING_ERROR = 2335, "the strings of the rules and formatting header are not valid";
         BACKOUT_THRESHOLD_REACHED = 2362, "the message was backed out as often as the queue's BOTHRESH allows";
@@ -196,6 +202,7 @@ constants! {
         UNSUPPORTED_CIPHER_SUITE = 2400, "the cipher is not supported";
         CLIENT_EXIT_LOAD_ERROR = 2406, "an exit of the client could not be loaded";
         CLIENT_EXIT_ERROR = 2407, "an exit of the client failed";
+        EPH_ERROR = 2420, "the header of the embedded command is not valid";
         RFH_FORMAT_ERROR = 2421, "a folder of the rules and formatting header is not valid";
         CLIENT_CHANNEL_CONFLICT = 2423, "the client's connection settings contradict each other";
         SD_ERROR = 2424, "the subscription descriptor is not valid";
@@ -209,6 +216,7 @@ constants! {
         SEGMENTATION_NOT_ALLOWED = 2443, "the message may not be cut into segments";
         OPTIONS_CHANGED = 2457, "the options differ from those of the call before: close and open again";
         SELECTOR_SYNTAX_ERROR = 2459, "the message selector cannot be understood";
+        HMSG_ERROR = 2460, "the message handle is not valid, or there is none";
         ALIAS_TARGTYPE_CHANGED = 2480, "the alias leads to another type of object now: open it again";
         OPERATION_ERROR = 2488, "the operation of a consumer is not valid";
         GET_ENABLED = 2494, "gets were allowed again";

@@ -3,7 +3,7 @@
 use super::{List, written};
 use crate::{
     AccountingToken, ApplType, Ccsid, Chars, CorrelId, Encoding, Feedback, FormatName, GetOptions, GroupId,
-    MatchOptions, MessageFlags, Mqcharv, Mqdlh, Mqgmo, Mqmd, Mqmde, Mqod, Mqpmo, Mqsts, Mqxqh, MsgId,
+    MatchOptions, MessageFlags, Mqcharv, Mqdlh, Mqgmo, Mqmd, Mqmde, Mqod, Mqpmo, Mqsts, Mqtm, Mqxqh, MsgId,
     MsgToken, MsgType, ObjectName, ObjectType, Persistence, PutOptions, QMgrName, QName, Reader, Reason,
     ReportOptions,
 };
@@ -38,6 +38,7 @@ pub(super) fn add(list: &mut List<'_>) {
     add!(list, "MQGMO version 4", Mqgmo, gmo(4));
     add!(list, "MQXQH", Mqxqh, xqh());
     add!(list, "MQDLH", Mqdlh, dlh());
+    add!(list, "MQTM version 1", Mqtm, tm());
     add!(list, "MQSTS version 1", Mqsts, sts(1));
     add!(list, "MQSTS version 2", Mqsts, sts(2));
 }
@@ -174,6 +175,19 @@ fn dlh() -> Mqdlh {
         put_date: Chars::cut("20240131"),
         put_time: Chars::cut("23595999"),
         ..Mqdlh::default()
+    }
+}
+
+fn tm() -> Mqtm {
+    Mqtm {
+        q_name: QName(Chars::cut("ORDERS.IN")),
+        process_name: Chars::cut("ORDERS"),
+        trigger_data: Chars::cut("data"),
+        appl_type: ApplType::UNIX,
+        appl_id: Chars::cut("/opt/orders/bin/orders"),
+        env_data: Chars::cut("&"),
+        user_data: Chars::cut("user"),
+        ..Mqtm::default()
     }
 }
 
