@@ -82,9 +82,11 @@ public final class Mqi {
         boolean whole = only.isEmpty() || only.contains(area);
         if (!whole && rows.stream().noneMatch(row -> only.contains(row.id()))) return;
         Map<String, MqiArea.Body> bodies = new LinkedHashMap<>();
-        String name = "Mqi" + Character.toUpperCase(area.charAt(0)) + area.substring(1);
+        String[] parts = area.split("-", 2);
+        String name = "Mqi" + Character.toUpperCase(area.charAt(0)) + parts[0].substring(1);
         try {
             MqiArea cases = (MqiArea) Class.forName(name).getDeclaredConstructor().newInstance();
+            if (parts.length == 2) cases.part = parts[1];
             cases.define();
             bodies.putAll(cases.bodies);
         } catch (ClassNotFoundException e) {

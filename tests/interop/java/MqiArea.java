@@ -9,6 +9,8 @@ abstract class MqiArea {
         void run(MqiCase t) throws Exception;
     }
 
+    /** What follows a hyphen in the name of the table: which of several tables of the class it is. */
+    String part = "";
     final Map<String, Body> bodies = new LinkedHashMap<>();
 
     /** Says all cases with {@link #at}. */
