@@ -53,6 +53,10 @@ impl Core {
             OwnerId(owner) if owner & OF_AREA != 0 => area.moved(moved),
             _ => queue_manager.moved(moved),
         };
+        let before = turn.batch.bytes();
         self.store.compact(&mut turn.batch, &mut dispatch);
+        let moved = turn.batch.bytes() > before;
+        turn.moved |= moved;
+        turn.hurry |= moved;
     }
 }

@@ -36,6 +36,10 @@ const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// Damaged messages that status remembers.
 const DAMAGED_MAX: usize = 100;
 
+/// How long a batch gathers in which nothing is waited for: puts in units of work, non-persistent messages. Each sync
+/// costs about as much as twenty round trips, and who commits hands the batch over at once.
+const GATHER: Duration = Duration::from_millis(3);
+
 /// How often the store may take a checkpoint.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(1);
 
@@ -94,6 +98,12 @@ pub(super) struct Turn {
     pub(super) area: Vec<AreaEffect>,
     /// Bodies that are wanted: they can be had when the batch is with the store.
     locked: Vec<(LockAnswer, Vec<qmgr::Locked>)>,
+    /// When it began.
+    begun: Instant,
+    /// Something in it may be waited for, or counts on being written soon; else it may gather for a while.
+    pub(super) hurry: bool,
+    /// Messages were moved in it: they can be read when it is with the store.
+    pub(super) moved: bool,
 }
 
 impl Turn {
@@ -171,7 +181,8 @@ impl Core {
         let announcer = Arc::clone(&self.wiring.announcer);
         let mut turn: Option<Turn> = None;
         while !self.stopped {
-            let timeout = self.next_timeout();
+            let gather = turn.as_ref().map(|turn| turn.begun + GATHER);
+            let timeout = [self.next_timeout(), gather].into_iter().flatten().min();
             // A full batch waits for the committer: what comes meanwhile waits in the lanes.
             let full = turn.as_ref().is_some_and(|turn| turn.batch.bytes() >= BATCH_BYTES_FULL);
             tokio::select! {
@@ -227,8 +238,12 @@ impl Core {
     }
 
     pub(super) fn begin(&mut self) -> Turn {
+        let now = clock::now();
         Turn {
-            now: clock::now(),
+            now,
+            begun: now.instant,
+            hurry: false,
+            moved: false,
             batch: self.store.begin(),
             mq: Vec::new(),
             area: Vec::new(),
@@ -236,18 +251,24 @@ impl Core {
         }
     }
 
-    /// Hands the batch over if the committer is free for it; else it goes on gathering.
+    /// Hands the batch over if the committer is free for it, and somebody waits for it or it has gathered for a while;
+    /// else it goes on gathering.
     fn hand_over_batch(&mut self, mut turn: Turn) -> Option<Turn> {
+        // What depends on nothing leaves at once: a non-persistent put or get never waits for a neighbour's sync.
+        let Turn { mq, batch, moved, .. } = &mut turn;
+        mq.retain(|effect| !self.leaves_at_once(effect, batch, *moved));
         let in_flight = self.store.in_flight();
         let free = in_flight == 0
             || (turn.batch.bytes() >= BATCH_BYTES_FULL && in_flight < BATCHES_IN_FLIGHT_MAX)
             || turn.batch.is_empty();
-        if free || self.stopped {
+        let wanted = turn.hurry
+            || !(turn.mq.is_empty() && turn.area.is_empty() && turn.locked.is_empty())
+            || turn.batch.is_empty()
+            || turn.now.instant >= turn.begun + GATHER;
+        if (free && wanted) || self.stopped {
             self.submit(turn);
             return None;
         }
-        // What depends on nothing leaves at once: a non-persistent put never waits for a neighbour's sync.
-        turn.mq.retain(|effect| !self.leaves_at_once(effect));
         Some(turn)
     }
 
@@ -297,6 +318,7 @@ impl Core {
     }
 
     pub(super) fn apply(&mut self, command: Command, turn: &mut Turn) {
+        turn.hurry |= !matches!(command, Command::Mq { .. });
         match command {
             Command::MqOpened { conn, out } => {
                 self.mq.insert(conn, out);
@@ -415,9 +437,18 @@ impl Core {
         }
     }
 
-    fn leaves_at_once(&self, effect: &Effect) -> bool {
+    fn leaves_at_once(&self, effect: &Effect, batch: &Batch, moved: bool) -> bool {
         match effect {
-            Effect::Answer { reply: Reply::Got(_), .. } | Effect::Answer { needs: Some(_), .. } => false,
+            Effect::Answer { needs: Some(_), .. } => false,
+            Effect::Answer { reply: Reply::Got(_), .. } if moved => false,
+            Effect::Answer { conn, call, needs: None, reply: Reply::Got(got) } => {
+                if let Some(out) = self.mq.get(conn) {
+                    let body = batch.body(got.id).unwrap_or_else(|| self.store.body(got.id, got.place));
+                    let _ =
+                        out.send(ToMq { call: *call, needs: None, reply: MqReply::Got(got.clone(), body) });
+                }
+                true
+            }
             Effect::Answer { conn, call, needs: None, reply } => {
                 if let Some(out) = self.mq.get(conn) {
                     let _ = out.send(ToMq { call: *call, needs: None, reply: MqReply::Plain(reply.clone()) });

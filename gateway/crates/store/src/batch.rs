@@ -11,7 +11,9 @@ use bytes::Bytes;
 use crate::format::record;
 use crate::head::Head;
 use crate::layout::{GroupPlan, Layout, Spot};
-use crate::{BodyFile, Id, OwnerId, Place, Position, RecoveredMessage, UnitId};
+use crate::{
+    BodyFile, BodyRef, Id, OwnerId, Place, Position, ReadRecord, Record, RecoveredMessage, StoreError, UnitId,
+};
 
 /// A message to be stored.
 #[derive(Debug, Clone)]
@@ -304,6 +306,14 @@ impl Batch {
         self.bytes
     }
 
+    /// The body of a message that was added, before the batch is handed over.
+    pub fn body(&self, id: Id) -> Option<BodyRef> {
+        let (stored, message) = self.find(id)?;
+        let NewMessage { owner, envelope, body, file, .. } = message.clone();
+        let record = Record { owner, envelope, body, file };
+        Some(BodyRef::new(id, stored.place, Arc::new(Added(record))))
+    }
+
     /// The message with this id, if it is in this batch.
     pub(crate) fn find(&self, id: Id) -> Option<(&Stored, &NewMessage)> {
         let first = self.next_id.checked_sub(self.messages.len() as u64)?;
@@ -339,6 +349,20 @@ impl Batch {
     fn push(&mut self, op: Op, place: Place) {
         self.ops.push(op);
         self.places.push(place);
+    }
+}
+
+/// A record that is still to be written.
+#[derive(Debug)]
+struct Added(Record);
+
+impl ReadRecord for Added {
+    fn read(&self, _id: Id, _place: Place) -> Result<Record, StoreError> {
+        Ok(self.0.clone())
+    }
+
+    fn is_cached(&self, _place: Place) -> bool {
+        true
     }
 }
 

@@ -249,6 +249,35 @@ async fn what_a_dropped_connection_left_is_not_applied_after_the_recovery() {
 }
 
 #[tokio::test]
+async fn what_is_not_persistent_waits_for_no_disk() {
+    let live = Live::new().await;
+    let mut app = App::connect(&live.root).await.unwrap();
+    let (_, handle) = app.get("DEV.QUEUE.1", None).await.unwrap();
+    live.disk.hold(true);
+    let mut persistent = App::connect(&live.root).await.unwrap();
+    persistent.send(put("DEV.QUEUE.2", 1, PutOptions::NO_SYNCPOINT)).await.unwrap();
+    for number in 2..5 {
+        let Verb::Put1(mut put) = put("DEV.QUEUE.1", number, PutOptions::NO_SYNCPOINT) else {
+            panic!("a put is a put")
+        };
+        put.md.persistence = mq_wire::Persistence::NOT_PERSISTENT;
+        app.call(Verb::Put1(put)).await.unwrap();
+        let gmo = Mqgmo { options: GetOptions::NO_SYNCPOINT, ..Mqgmo::default() };
+        app.send(Verb::Get(Box::new(qmgr::GetRequest::new(handle, gmo, 10)))).await.unwrap();
+        let answer = app.answers.recv().await.unwrap();
+        let MqReply::Got(_, body) = answer.reply else { panic!("{answer:?}") };
+        // Its body is to be had although it is in no batch that the store has.
+        assert_eq!((answer.needs, body.is_cached()), (None, true));
+        assert_eq!(body.read().unwrap().body[..], number.to_be_bytes());
+    }
+    assert_eq!(live.disk.messages(), [], "the other one waits");
+    live.disk.hold(false);
+    persistent.answer().await.unwrap();
+    assert_eq!(live.disk.messages().len(), 1);
+    live.end().await;
+}
+
+#[tokio::test]
 async fn a_waiting_get_ends_with_its_generation() {
     let live = Live::new().await;
     let mut app = App::connect(&live.root).await.unwrap();
