@@ -207,7 +207,7 @@ pub enum Header {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Data {
     pub header: Option<Header>,
-    pub bytes: Vec<u8>,
+    pub bytes: Body,
 }
 
 impl Data {
@@ -220,7 +220,18 @@ impl Data {
     }
 
     pub fn len(&self) -> usize {
-        self.header_length() + self.bytes.len()
+        self.header_length() + self.bytes.0.len()
+    }
+}
+
+/// Bytes of an application; in a trace only what tells them apart.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Body(pub Vec<u8>);
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first: String = self.0.iter().take_while(|byte| **byte != b' ').map(|byte| char::from(*byte)).collect();
+        write!(f, "{first:?} {}", self.0.len())
     }
 }
 
@@ -289,7 +300,7 @@ pub enum Call {
         md: Md,
         options: i32,
         context: Hobj,
-        data: Vec<u8>,
+        data: Body,
     },
     Put1 {
         conn: Conn,
@@ -297,7 +308,7 @@ pub enum Call {
         qm: String,
         md: Md,
         options: i32,
-        data: Vec<u8>,
+        data: Body,
     },
     Get {
         conn: Conn,

@@ -2,52 +2,55 @@
 //! prefers the states in which queue managers go wrong (full queues, groups begun, several units at once, deleted queues).
 
 use crate::calls::value::*;
-use crate::calls::{Call, Conn, Gmo, Hobj, Id, Md, NO_ID};
+use crate::calls::{Body, Call, Conn, Gmo, Hobj, Id, Md, NO_ID};
 use crate::model::{Definition, Handle, Kind, Model, PERMANENT, Settings, TEMPORARY};
 
-/// What may occur; a queue manager in building is compared without what it does not have yet.
-#[derive(Clone, Copy, Debug)]
-pub struct Features {
-    pub expiry: bool,
-    pub reports: bool,
-    pub groups: bool,
-    pub segments: bool,
-    pub complete: bool,
-    pub locks: bool,
-    pub marks: bool,
-    pub truncation: bool,
-    pub tokens: bool,
-    pub dynamic: bool,
-    pub aliases: bool,
-    pub remotes: bool,
-    pub waits: bool,
-    pub contexts: bool,
-    pub inhibits: bool,
-    pub crashes: bool,
-    pub wrong: bool,
+macro_rules! features {
+    ($($name:ident $on:literal, $what:literal;)+) => {
+        /// What may occur; a queue manager in building is compared without what it does not have yet.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Features { $(#[doc = $what] pub $name: bool,)+ }
+
+        impl Features {
+            /// Everything that the model has.
+            pub const ALL: Self = Self { $($name: true,)+ };
+            /// What the queue manager has.
+            pub const NOW: Self = Self { $($name: $on,)+ };
+
+            /// `NOW` with those changed that are named: `groups` or `+groups` on, `-groups` off, `all` all on.
+            pub fn changed(mut self, text: &str) -> Self {
+                for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+                    let on = !word.starts_with('-');
+                    match word.trim_start_matches(['+', '-']) {
+                        "all" => { $(self.$name = on;)+ }
+                        $(stringify!($name) => self.$name = on,)+
+                        other => panic!("no feature {other}"),
+                    }
+                }
+                self
+            }
+        }
+    };
 }
 
-impl Features {
-    /// On when the model and this queue manager have it.
-    pub const ALL: Self = Self {
-        expiry: true,
-        reports: true,
-        groups: true,
-        segments: true,
-        complete: true,
-        locks: true,
-        marks: true,
-        truncation: true,
-        tokens: true,
-        dynamic: true,
-        aliases: true,
-        remotes: true,
-        waits: true,
-        contexts: true,
-        inhibits: true,
-        crashes: true,
-        wrong: true,
-    };
+features! {
+    expiry false, "messages that expire";
+    reports false, "COA, COD and expiration reports";
+    groups false, "groups, in logical order and out of it";
+    segments false, "segments of logical messages";
+    complete false, "MQGMO_COMPLETE_MSG";
+    locks false, "MQGMO_LOCK and MQGMO_UNLOCK";
+    marks false, "marks of browsed messages";
+    truncation false, "buffers that are too small";
+    tokens false, "MQMO_MATCH_MSG_TOKEN";
+    dynamic false, "dynamic queues";
+    aliases false, "aliases of queues";
+    remotes false, "remote definitions and transmission queues";
+    waits false, "gets that wait";
+    contexts false, "context set, passed, saved";
+    inhibits false, "MQSET of the inhibiting attributes";
+    crashes false, "the end of the queue manager without a word";
+    wrong false, "calls that are wrong";
 }
 
 /// xorshift64*: the same seed gives the same calls everywhere.
@@ -496,7 +499,7 @@ impl Generator {
                 context = if saving.is_empty() { self.random.pick(mine) } else { self.random.pick(&saving) };
             }
         }
-        Call::Put { conn, hobj, md, options, context, data }
+        Call::Put { conn, hobj, md, options, context, data: Body(data) }
     }
 
     fn put1(&mut self, conn: Conn, model: &Model) -> Call {
@@ -516,7 +519,7 @@ impl Generator {
                 .to_owned();
         }
         let md = self.md();
-        Call::Put1 { conn, name, qm, md, options: self.put_options(), data: self.data() }
+        Call::Put1 { conn, name, qm, md, options: self.put_options(), data: Body(self.data()) }
     }
 
     fn get(&mut self, conn: Conn, hobj: Hobj, model: &Model) -> Call {

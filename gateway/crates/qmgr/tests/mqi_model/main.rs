@@ -1,10 +1,13 @@
 //! The model test of the queue manager: random MQI calls of several connections, with crashes, against a simple queue manager
 //! in memory that was written from the documents alone. A seed gives the same calls everywhere.
 
+mod adapter;
 mod calls;
+mod compare;
 mod generate;
 mod model;
 
+use compare::Pair;
 use generate::{Features, Generator};
 use model::Model;
 
@@ -28,5 +31,29 @@ fn the_generator_reaches_what_it_aims_at() {
     ];
     for reason in aims {
         assert!(seen.contains_key(&reason), "no call ended with {reason}");
+    }
+}
+
+/// Seeds of this run: `MQI_MODEL_SEEDS` of them, 20 without.
+fn seeds() -> std::ops::RangeInclusive<u64> {
+    let count = std::env::var("MQI_MODEL_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let first = std::env::var("MQI_MODEL_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    first..=first + count - 1
+}
+
+/// What is on: `Features::NOW`, changed by `MQI_MODEL_FEATURES`.
+fn features() -> Features {
+    Features::NOW.changed(&std::env::var("MQI_MODEL_FEATURES").unwrap_or_default())
+}
+
+#[test]
+fn hundred_thousand_calls() {
+    let seeds = seeds();
+    let features = features();
+    println!("seeds {seeds:?}, 5,000 calls each, {features:?}");
+    for seed in seeds {
+        if let Err(text) = Pair::new(seed).run(features, 5000, &mut |_, _| {}) {
+            panic!("{text}");
+        }
     }
 }

@@ -165,10 +165,10 @@ impl Model {
                 self.close(conn, hobj, options).unwrap_or_else(Outcome::failed)
             }
             Call::Put { conn, hobj, md, options, context, data } => {
-                self.put(conn, hobj, md, options, context, data).unwrap_or_else(Outcome::failed)
+                self.put(conn, hobj, md, options, context, data.0).unwrap_or_else(Outcome::failed)
             }
             Call::Put1 { conn, name, qm, md, options, data } => {
-                self.put1(conn, &name, &qm, md, options, data).unwrap_or_else(Outcome::failed)
+                self.put1(conn, &name, &qm, md, options, data.0).unwrap_or_else(Outcome::failed)
             }
             Call::Get { conn, hobj, gmo, buffer } => self.get(conn, hobj, gmo, buffer),
             Call::Commit { conn } => {

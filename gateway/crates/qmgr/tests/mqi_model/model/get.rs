@@ -2,7 +2,7 @@
 
 use super::{Context, Handle, Message, Model, Progress, State, Waiter};
 use crate::calls::value::*;
-use crate::calls::{Conn, Data, Gmo, Got, Hobj, Id, NO_ID, Outcome, Seen};
+use crate::calls::{Body, Conn, Data, Gmo, Got, Hobj, Id, NO_ID, Outcome, Seen};
 
 impl Model {
     pub fn get(&mut self, conn: Conn, hobj: Hobj, gmo: Gmo, buffer: usize) -> Outcome {
@@ -86,13 +86,8 @@ impl Model {
         if options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical {
             return Some(Outcome::failed(2259));
         }
-        if options & GMO_BROWSE_FIRST != 0
-            && let Some(handle) = self.handles.get_mut(&hobj)
-        {
-            (handle.cursor, handle.logical_cursor, handle.browsing) = (None, None, None);
-        }
-        let handle = self.handles.get(&hobj)?.clone();
-        let progress = if browse { handle.browsing.clone() } else { handle.getting.clone() };
+        let first = options & GMO_BROWSE_FIRST != 0;
+        let progress = if first { None } else if browse { handle.browsing.clone() } else { handle.getting.clone() };
         let mut warning = 0;
         if logical
             && !browse
@@ -238,8 +233,8 @@ impl Model {
         let synced = !browse
             && (options & GMO_SYNCPOINT != 0
                 || options & GMO_IF_PERSISTENT != 0 && first.md.persistence == 1);
-        let bytes: Vec<u8> = found.iter().flat_map(|m| m.data.bytes.iter().copied()).collect();
-        let data = Data { header: first.data.header.clone(), bytes };
+        let bytes: Vec<u8> = found.iter().flat_map(|m| m.data.bytes.0.iter().copied()).collect();
+        let data = Data { header: first.data.header.clone(), bytes: Body(bytes) };
         let length = data.len();
         let mut md = first.md.clone();
         if let Some(expires) = first.expires {
@@ -273,6 +268,12 @@ impl Model {
         let seen = Seen::Got(Box::new(got));
         let truncated = length > buffer;
         if truncated && options & GMO_ACCEPT_TRUNCATED == 0 {
+            // The cursor stays, but BROWSE_FIRST puts it before the first message (what IBM documents of 2080).
+            if options & GMO_BROWSE_FIRST != 0
+                && let Some(handle) = self.handles.get_mut(&hobj)
+            {
+                (handle.cursor, handle.logical_cursor, handle.browsing) = (None, None, None);
+            }
             return Outcome::warning(2080, seen);
         }
         if synced {
@@ -306,7 +307,7 @@ impl Model {
         let key = self.key(object, first);
         let Some(handle) = self.handles.get_mut(&hobj) else { return };
         if options & GMO_BROWSE_UNDER_CURSOR == 0 {
-            let going_on = logical && handle.browsing.as_ref().is_some_and(Progress::unfinished);
+            let going_on = logical && options & GMO_BROWSE_FIRST == 0 && handle.browsing.as_ref().is_some_and(Progress::unfinished);
             if !going_on {
                 handle.logical_cursor = Some(key);
             }

@@ -2,7 +2,7 @@
 
 use super::{Context, Kind, Message, Model, Resolved, State, TEMPORARY, program_of, user_of};
 use crate::calls::value::*;
-use crate::calls::{Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
+use crate::calls::{Body, Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
 
 impl Model {
     pub fn put(
@@ -147,7 +147,6 @@ impl Model {
         let ids = (md.msg_id, md.correl_id, md.group_id, md.seq, md.offset);
         let reports = usize::from(resolved.remote.is_none() && md.report & RO_COA != 0);
         if synced && self.uncommitted(conn) + 1 + reports > self.settings.max_uncommitted {
-            self.check_place(resolved, &md, length)?;
             return Err(2024);
         }
         self.place_resolved(resolved, md, data, owner)?;
@@ -235,7 +234,7 @@ impl Model {
         self.check_place(resolved, &md, data.len())?;
         match &resolved.remote {
             None => {
-                let message = self.place(resolved.object, md, Data { header: None, bytes: data }, owner);
+                let message = self.place(resolved.object, md, Data { header: None, bytes: Body(data) }, owner);
                 if message.md.report & RO_COA != 0 {
                     self.report(&message, FB_COA, message.md.report >> 9, owner);
                 }
@@ -257,7 +256,7 @@ impl Model {
                     ..md.clone()
                 };
                 let header = Header::Transmission { q: q.clone(), qm: qm.clone(), md: Box::new(md) };
-                self.place(resolved.object, outer, Data { header: Some(header), bytes: data }, owner);
+                self.place(resolved.object, outer, Data { header: Some(header), bytes: Body(data) }, owner);
             }
         }
         Ok(())
@@ -287,8 +286,8 @@ impl Model {
         let from = &original.md;
         let bytes = match amount & 3 {
             0 => Vec::new(),
-            1 => original.data.bytes.iter().copied().take(100).collect(),
-            _ => original.data.bytes.clone(),
+            1 => original.data.bytes.0.iter().copied().take(100).collect(),
+            _ => original.data.bytes.0.clone(),
         };
         let discard = from.report & RO_PASS_DISCARD_AND_EXPIRY != 0;
         let left = original.expires.map_or(-1, |expires| (expires.saturating_sub(self.now) / 100) as i32);
@@ -321,6 +320,6 @@ impl Model {
         }
         let header = Header::DeadLetter { reason, q: from.reply_q.clone() };
         let md = Md { format: "MQDEAD".to_owned(), ..md };
-        self.place(dead, md, Data { header: Some(header), bytes }, owner);
+        self.place(dead, md, Data { header: Some(header), bytes: Body(bytes) }, owner);
     }
 }

@@ -1,0 +1,158 @@
+//! Both sides side by side: a call to the model and to the queue manager, and what is said when they differ.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use crate::adapter::Engine;
+use crate::calls::value::*;
+use crate::calls::{Call, Gmo, Got, NO_ID, Outcome, Seen, Step};
+use crate::generate::{self, Features, Generator};
+use crate::model::{Kind, Model};
+
+/// Calls shown of what led to a difference; `MQI_MODEL_SHOWN` says more.
+fn calls_shown() -> usize {
+    std::env::var("MQI_MODEL_SHOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
+}
+
+/// Changes what came, to see whether the comparison notices.
+pub type Fault<'a> = &'a mut dyn FnMut(&Call, &mut Step);
+
+pub struct Pair {
+    seed: u64,
+    step: usize,
+    shown: usize,
+    model: Model,
+    engine: Engine,
+    last: VecDeque<String>,
+}
+
+impl Pair {
+    pub fn new(seed: u64) -> Self {
+        let (settings, definitions) = (generate::settings(), generate::definitions());
+        let engine = Engine::new(&settings, &definitions);
+        Self { seed, step: 0, shown: calls_shown(), model: Model::new(settings, definitions), engine, last: VecDeque::new() }
+    }
+
+    /// So many calls of the seed; then everything that is left on the queues is looked at.
+    pub fn run(&mut self, features: Features, calls: usize, fault: Fault<'_>) -> Result<(), String> {
+        let mut generator = Generator::new(self.seed, features);
+        for _ in 0..calls {
+            let call = generator.next(&self.model);
+            if !self.engine.can_say(&call) {
+                continue;
+            }
+            self.step(&call, fault)?;
+            if call == Call::Crash {
+                self.audit(fault)?;
+            }
+        }
+        self.audit(fault)
+    }
+
+    pub fn step(&mut self, call: &Call, fault: Fault<'_>) -> Result<Outcome, String> {
+        self.step += 1;
+        let expected = self.model.apply(call);
+        let mut came = self.engine.apply(call, &expected);
+        fault(call, &mut came);
+        if self.last.len() >= self.shown {
+            self.last.pop_front();
+        }
+        self.last.push_back(format!("{:>6} {call:?}\n         -> {:?}", self.step, Brief(&expected)));
+        let (a, b) = (shown(expected.clone()), shown(came));
+        if a == b {
+            return Ok(expected.outcome);
+        }
+        let mut text = format!("seed {} step {}\n", self.seed, self.step);
+        for line in &self.last {
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = write!(text, "expected {a:?}\ncame     {b:?}");
+        Err(text)
+    }
+
+    /// Browses all local queues, on a connection of its own.
+    fn audit(&mut self, fault: Fault<'_>) -> Result<(), String> {
+        let conn = 99;
+        self.step(&Call::Connect { conn }, fault)?;
+        let local = |o: &&crate::model::Object| !o.deleted && o.def.kind == Kind::Local;
+        let names: Vec<String> = self.model.objects.iter().filter(local).map(|o| o.def.name.clone()).collect();
+        for name in names {
+            let options = OO_BROWSE | OO_INQUIRE;
+            let open = Call::Open { conn, name, qm: String::new(), dynamic: String::new(), options };
+            let Seen::Opened { hobj, .. } = self.step(&open, fault)?.seen else { continue };
+            let selectors = vec![SEL_DEPTH, SEL_OPEN_INPUT, SEL_OPEN_OUTPUT];
+            self.step(&Call::Inquire { conn, hobj, selectors }, fault)?;
+            let gmo = Gmo {
+                options: GMO_BROWSE_NEXT,
+                wait_ms: 0,
+                matches: 0,
+                msg_id: NO_ID,
+                correl_id: NO_ID,
+                group_id: NO_ID,
+                seq: 1,
+                offset: 0,
+                token: 0,
+            };
+            while self.step(&Call::Get { conn, hobj, gmo: gmo.clone(), buffer: 10_000 }, fault)?.cc == 0 {}
+            self.step(&Call::Close { conn, hobj, options: CO_NONE }, fault)?;
+        }
+        self.step(&Call::Disconnect { conn }, fault)?;
+        Ok(())
+    }
+}
+
+/// A step with what is comparable: the ends of waiting calls by connection, data as far as it was returned.
+fn shown(mut step: Step) -> Step {
+    step.woken.sort_by_key(|(conn, _)| *conn);
+    for outcome in step.woken.iter_mut().map(|(_, outcome)| outcome).chain([&mut step.outcome]) {
+        match &mut outcome.seen {
+            Seen::Got(got) => comparable(got),
+            // Outside of groups what comes back of these is what went in.
+            Seen::Put { group_id, seq, offset, .. } if *group_id == NO_ID => (*seq, *offset) = (1, 0),
+            _ => {}
+        }
+    }
+    step
+}
+
+fn comparable(got: &mut Got) {
+    let header = got.data.header_length();
+    if got.returned < header {
+        got.data.header = None;
+    }
+    got.data.bytes.0.truncate(got.returned.saturating_sub(header));
+    if let Some(crate::calls::Header::Transmission { md, .. }) = &mut got.data.header {
+        // Of version 1: nothing of groups. The context of the date is not modelled.
+        (md.group_id, md.seq, md.offset, md.flags, md.original_length) = (NO_ID, 1, 0, 0, -1);
+    }
+    if got.assembled {
+        (got.md.flags, got.md.original_length) = (0, -1);
+    }
+}
+
+/// A step in one line.
+struct Brief<'a>(&'a Step);
+
+impl std::fmt::Debug for Brief<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        brief(f, &self.0.outcome)?;
+        self.0.woken.iter().try_for_each(|(conn, outcome)| {
+            write!(f, ", wakes {conn}: ")?;
+            brief(f, outcome)
+        })
+    }
+}
+
+fn brief(f: &mut std::fmt::Formatter<'_>, outcome: &Outcome) -> std::fmt::Result {
+    write!(f, "{}/{} ", outcome.cc, outcome.reason)?;
+    match &outcome.seen {
+        Seen::Got(got) => {
+            write!(f, "{:?} of {} {:?} token {}", got.data.bytes, got.length, got.md, got.token)
+        }
+        Seen::Put { msg_id, group_id, seq, offset, .. } => {
+            let (msg_id, group_id) = (crate::calls::Short(msg_id), crate::calls::Short(group_id));
+            write!(f, "msg {msg_id:?} group {group_id:?} {seq} {offset}")
+        }
+        other => write!(f, "{other:?}"),
+    }
+}
