@@ -1,6 +1,5 @@
 // MQGET: matching, truncation, waiting and its ends, units of work, options that exclude each other, expiry, order.
 
-import com.ibm.mq.MQException;
 import com.ibm.mq.MQGetMessageOptions;
 import com.ibm.mq.MQMessage;
 import com.ibm.mq.MQQueue;
@@ -29,9 +28,9 @@ final class MqiGet extends MqiMessages {
         waits();
         units();
         options();
-        expiry();
-        order();
-        states();
+        MqiGetStates more = new MqiGetStates();
+        more.define();
+        bodies.putAll(more.bodies);
     }
 
     /** Two messages with a correlation id, then one with another. */
@@ -535,180 +534,6 @@ final class MqiGet extends MqiMessages {
             MQQueue q = queue(t, A);
             put(q, "x");
             t.mark(() -> get(q, NOSYNC | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_CONVERT));
-        });
-    }
-
-    private void expiry() {
-        at("GET-110", t -> {
-            MQQueue q = queue(t, A);
-            put(q, expiring("gone", 1));
-            put(q, "stays");
-            Thread.sleep(250);
-            MQMessage got = new MQMessage();
-            t.mark(() -> q.get(got, MqiCase.gmo(NOSYNC)));
-            t.same("text", "stays", MqiCase.body(got));
-            none(t, q);
-        });
-        at("GET-111", t -> {
-            MQQueue q = queue(t, A);
-            MQMessage put = put(q, expiring("gone", 1));
-            Thread.sleep(250);
-            t.mark(() -> match(q, wanted(put.messageId, null), NOSYNC, MSG));
-        });
-        at("GET-112", t -> {
-            MQQueue q = queue(t, A);
-            put(q, expiring("gone", 1));
-            Thread.sleep(250);
-            t.mark(() -> get(q, FIRST));
-        });
-        at("GET-113", t -> {
-            MQQueue q = queue(t, A);
-            put(q, expiring("later", 6000));
-            Thread.sleep(250);
-            MQMessage got = new MQMessage();
-            t.mark(() -> q.get(got, MqiCase.gmo(NOSYNC)));
-            t.that("Expiry " + got.expiry, got.expiry <= 5998 && got.expiry > 5700);
-        });
-        at("GET-114", t -> {
-            MQQueue q = queue(t, A);
-            put(q, "for ever");
-            MQMessage got = new MQMessage();
-            t.mark(() -> q.get(got, MqiCase.gmo(NOSYNC)));
-            t.same("Expiry", CMQC.MQEI_UNLIMITED, got.expiry);
-        });
-        at("GET-115", t -> {
-            MQQueue q = queue(t, A);
-            put(q, expiring("in a unit", 3));
-            t.mark(() -> get(q, SYNC));
-            Thread.sleep(350);
-            t.qm().backout();
-            none(t, q);
-        });
-        at("GET-116", t -> {
-            MQQueue q = queue(t, A);
-            unit(q, "x");
-            put(q, expiring("in a unit", 1), CMQC.MQPMO_SYNCPOINT);
-            Thread.sleep(250);
-            t.qm().commit();
-            t.same("text", "x", text(q));
-            t.mark(() -> get(q, NOSYNC));
-        });
-        at("GET-117", t -> {
-            MQQueue q = queue(t, A);
-            for (int value : new int[] {0, -2, -100}) t.mark(() -> put(q, expiring("no", value)));
-            none(t, q);
-        });
-        at("GET-118", t -> {
-            MQQueue q = queue(t, A);
-            put(q, expiring("gone", 1));
-            t.mark(() -> q.get(wanted(null, C1), waiting(NOSYNC, 250)));
-            Thread.sleep(150);
-            none(t, q);
-        });
-    }
-
-    private void order() {
-        at("GET-130", t -> {
-            MQQueue q = queue(t, "MQM.PRIORITY");
-            for (int p : new int[] {1, 5, 1, 9, 5, 0}) put(q, priority(p + "-" + q.getCurrentDepth(), p));
-            t.mark(() -> t.same("order", "9-3 5-1 5-4 1-0 1-2 0-5", all(q)));
-        });
-        at("GET-131", t -> {
-            MQQueue q = queue(t, "MQM.FIFO");
-            for (int p : new int[] {1, 9, 0}) put(q, priority("p" + p, p));
-            MQMessage got = new MQMessage();
-            t.mark(() -> q.get(got, MqiCase.gmo(NOSYNC)));
-            t.same("text", "p1", MqiCase.body(got));
-            t.same("Priority", 1, got.priority);
-            t.same("order", "p9 p0", all(q));
-        });
-        at("GET-132", t -> {
-            MQQueue q = queue(t, "MQM.PRIORITY");
-            put(q, priority("three", 3));
-            put(q, "as the queue");
-            put(q, priority("five", 5));
-            t.mark(() -> t.same("order", "five as the queue three", all(q)));
-        });
-        at("GET-133", t -> {
-            MQQueue q = queue(t, "MQM.PRIORITY");
-            for (int p : new int[] {2, 7, 2}) put(q, correlated(p + "." + q.getCurrentDepth(), C1), 0);
-            MQMessage high = correlated("high", C1);
-            high.priority = 8;
-            put(q, high);
-            t.mark(() -> t.same("text", "high", MqiCase.body(match(q, wanted(null, C1), NOSYNC, COR))));
-        });
-    }
-
-    private void states() {
-        at("GET-140", t -> {
-            MQQueue q = t.open("MQM.GETOFF", IN);
-            t.mark(() -> get(q, NOSYNC));
-        });
-        at("GET-141", t -> {
-            MQQueue q = t.open("MQM.ALIAS.GETOFF", IN);
-            t.mark(() -> get(q, NOSYNC));
-        });
-        at("GET-142", t -> {
-            MQQueue q = t.open("MQM.GETOFF", BROWSE);
-            t.mark(() -> get(q, FIRST));
-        });
-        at("GET-143", t -> {
-            MQQueue q = t.open(A, OUT);
-            t.mark(() -> get(q, NOSYNC));
-        });
-        at("GET-144", t -> {
-            MQQueue q = t.open(A, BROWSE);
-            t.mark(() -> get(q, NOSYNC));
-        });
-        at("GET-145", t -> {
-            MQQueue q = t.open(A, IN);
-            t.mark(() -> get(q, FIRST));
-        });
-        at("GET-146", t -> {
-            MQQueue q = t.open(A, IN);
-            t.mark(() -> get(q, CMQC.MQGMO_MSG_UNDER_CURSOR));
-        });
-        at("GET-147", t -> {
-            MQQueue dynamic = t.open("MQM.MODEL.TEMP", IN | OUT, null, "MQM.DYN.*", null);
-            MQQueue other = t.open(t.connect(), dynamic.getName(), IN);
-            dynamic.close();
-            t.mark(() -> get(other, NOSYNC));
-        });
-        at("GET-148", t -> {
-            MQQueue q = t.open("MQM.ALIAS", IN);
-            put(queue(t, A), "through the alias");
-            MQGetMessageOptions get = MqiCase.gmo(NOSYNC);
-            t.mark(() -> q.get(new MQMessage(), get));
-            t.text("ResolvedQName", A, get.resolvedQueueName);
-        });
-        at("GET-149", t -> {
-            MQQueue q = queue(t, A);
-            MQMessage put = put(q, persistent("x"));
-            MQGetMessageOptions get = MqiCase.gmo(NOSYNC);
-            MQMessage got = new MQMessage();
-            t.mark(() -> q.get(got, get));
-            t.same("GroupStatus", ' ', get.groupStatus);
-            t.same("SegmentStatus", ' ', get.segmentStatus);
-            t.same("Segmentation", ' ', get.segmentation);
-            t.same("MsgSeqNumber", 1, got.messageSequenceNumber);
-            t.same("Offset", 0, got.offset);
-            t.same("MsgFlags", 0, got.messageFlags);
-            t.same("OriginalLength", CMQC.MQOL_UNDEFINED, got.originalLength);
-            t.that("GroupId", zero(got.groupId));
-            t.same("Persistence", CMQC.MQPER_PERSISTENT, got.persistence);
-            t.same("PutApplType", CMQC.MQAT_JAVA, got.putApplicationType);
-            t.text("ApplOriginData", "", got.applicationOriginData);
-        });
-        at("GET-150", t -> {
-            MQQueue set = t.open("MQM.SET", CMQC.MQOO_SET | ALL);
-            put(set, "x");
-            get(set, FIRST);
-            set.setInhibitGet(CMQC.MQQA_GET_INHIBITED);
-            t.after(() -> set.setInhibitGet(CMQC.MQQA_GET_ALLOWED));
-            t.mark(() -> get(set, NOSYNC));
-            t.reason(CMQC.MQRC_GET_INHIBITED, () -> get(set, NEXT));
-            set.setInhibitGet(CMQC.MQQA_GET_ALLOWED);
-            t.same("text", "x", text(set));
         });
     }
 }
