@@ -25,6 +25,7 @@ mod md;
 mod mde;
 mod od;
 mod pmo;
+mod rfh2;
 mod tm;
 mod xqh;
 
@@ -64,6 +65,10 @@ pub use options::{
     ReportOptions,
 };
 pub use pmo::Mqpmo;
+pub use rfh2::{
+    Folder, FolderError, Mqrfh2, Properties, Property, PropertyControl, PropertyNameError, PropertyValue,
+    check_property_name, deliver, properties_length, properties_of, rfh2_of, without_properties,
+};
 pub use segment::{
     CapFlags1, CapFlags2, CapFlags3, ConnAuth, ControlFlags1, ControlFlags2, ErrFlags1, ErrFlags2,
     InitialData, SegmentHeader, SegmentKind, SegmentType, SocketAction, SocketActionType, Status, StatusCode,

@@ -79,8 +79,7 @@ fn chain() -> impl Strategy<Value = Vec<u8>> {
         "PCF",
         "MQCIH",
     ];
-    let samples: Vec<_> =
-        all_samples().into_iter().filter(|sample| names.iter().any(|name| sample.name == *name)).collect();
+    let samples: Vec<_> = all_samples().into_iter().filter(|sample| names.contains(&sample.name)).collect();
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     (prop::collection::vec(0..samples.len(), 1..4), changes).prop_map(move |(chosen, changes)| {
         let mut bytes: Vec<u8> = chosen.iter().flat_map(|sample| samples[*sample].bytes.clone()).collect();

@@ -3,9 +3,9 @@
 use super::{List, written};
 use crate::{
     AccountingToken, ApplType, Ccsid, Chars, CorrelId, Encoding, Feedback, FormatName, GetOptions, GroupId,
-    MatchOptions, MessageFlags, Mqcharv, Mqdlh, Mqgmo, Mqmd, Mqmde, Mqod, Mqpmo, Mqsts, Mqtm, Mqxqh, MsgId,
-    MsgToken, MsgType, ObjectName, ObjectType, Persistence, PutOptions, QMgrName, QName, Reader, Reason,
-    ReportOptions,
+    MatchOptions, MessageFlags, Mqcharv, Mqdlh, Mqgmo, Mqmd, Mqmde, Mqod, Mqpmo, Mqrfh2, Mqsts, Mqtm, Mqxqh,
+    MsgId, MsgToken, MsgType, ObjectName, ObjectType, Persistence, PutOptions, QMgrName, QName, Reader,
+    Reason, ReportOptions,
 };
 
 macro_rules! add {
@@ -39,6 +39,8 @@ pub(super) fn add(list: &mut List<'_>) {
     add!(list, "MQXQH", Mqxqh, xqh());
     add!(list, "MQDLH", Mqdlh, dlh());
     add!(list, "MQTM version 1", Mqtm, tm());
+    add!(list, "MQRFH2 version 2", Mqrfh2, rfh2(Ccsid::UTF_8));
+    add!(list, "MQRFH2 in UTF-16, version 2", Mqrfh2, rfh2(Ccsid::UTF_16));
     add!(list, "MQSTS version 1", Mqsts, sts(1));
     add!(list, "MQSTS version 2", Mqsts, sts(2));
 }
@@ -175,6 +177,22 @@ fn dlh() -> Mqdlh {
         put_date: Chars::cut("20240131"),
         put_time: Chars::cut("23595999"),
         ..Mqdlh::default()
+    }
+}
+
+fn rfh2(name_value_ccsid: Ccsid) -> Mqrfh2 {
+    let folders = [
+        "<mcd><Msd>jms_text</Msd></mcd>",
+        "<jms><Dst>queue:///ORDERS.IN</Dst></jms>",
+        "<usr><n dt='i4'>5</n></usr>",
+    ];
+    Mqrfh2 {
+        encoding: Encoding::BIG,
+        ccsid: Ccsid::UTF_8,
+        format: FormatName::STRING,
+        flags: 0,
+        name_value_ccsid,
+        folders: folders.map(str::to_owned).to_vec(),
     }
 }
 
