@@ -4,7 +4,6 @@ use mq_wire::{ApplName, ApplType, Mqmd, OpenOptions, PutOptions, Reason, UserId}
 
 use crate::clock::put_date_time;
 use crate::connection::Handle;
-use crate::error::reason;
 use crate::verb::{Context, Now};
 
 /// Who puts, and where the context of the message comes from.
@@ -27,21 +26,17 @@ pub(crate) enum Chosen<'a> {
     PassAll(&'a Context),
 }
 
-/// Whether the handle was opened for the context that is wanted (2093 to 2096).
+/// Whether the handle was opened for the context that is wanted (2093 to 2096). MQOO_SET_ALL_CONTEXT implies the other
+/// three, MQOO_SET_IDENTITY_CONTEXT and MQOO_PASS_ALL_CONTEXT imply MQOO_PASS_IDENTITY_CONTEXT.
 pub(crate) fn check_context(handle: &Handle, options: PutOptions) -> Result<(), Reason> {
+    let set_identity = OpenOptions::SET_IDENTITY_CONTEXT | OpenOptions::SET_ALL_CONTEXT;
+    let pass_all = OpenOptions::PASS_ALL_CONTEXT | OpenOptions::SET_ALL_CONTEXT;
+    let pass_identity = OpenOptions::PASS_IDENTITY_CONTEXT | pass_all | set_identity;
     let pairs = [
-        (PutOptions::PASS_ALL_CONTEXT, OpenOptions::PASS_ALL_CONTEXT, reason::NOT_OPEN_FOR_PASS_ALL),
-        (
-            PutOptions::PASS_IDENTITY_CONTEXT,
-            OpenOptions::PASS_IDENTITY_CONTEXT | OpenOptions::PASS_ALL_CONTEXT,
-            reason::NOT_OPEN_FOR_PASS_IDENT,
-        ),
-        (PutOptions::SET_ALL_CONTEXT, OpenOptions::SET_ALL_CONTEXT, reason::NOT_OPEN_FOR_SET_ALL),
-        (
-            PutOptions::SET_IDENTITY_CONTEXT,
-            OpenOptions::SET_IDENTITY_CONTEXT | OpenOptions::SET_ALL_CONTEXT,
-            reason::NOT_OPEN_FOR_SET_IDENT,
-        ),
+        (PutOptions::PASS_ALL_CONTEXT, pass_all, Reason::NOT_OPEN_FOR_PASS_ALL),
+        (PutOptions::PASS_IDENTITY_CONTEXT, pass_identity, Reason::NOT_OPEN_FOR_PASS_IDENT),
+        (PutOptions::SET_ALL_CONTEXT, OpenOptions::SET_ALL_CONTEXT, Reason::NOT_OPEN_FOR_SET_ALL),
+        (PutOptions::SET_IDENTITY_CONTEXT, set_identity, Reason::NOT_OPEN_FOR_SET_IDENT),
     ];
     for (wanted, opened, reason) in pairs {
         if options.contains(wanted) && !handle.options.intersects(opened) {
@@ -51,6 +46,7 @@ pub(crate) fn check_context(handle: &Handle, options: PutOptions) -> Result<(), 
     Ok(())
 }
 
+/// Where the context comes from (2097, 2098).
 pub(crate) fn choose<'a>(
     from: Option<&Handle>,
     options: PutOptions,
@@ -72,6 +68,8 @@ pub(crate) fn choose<'a>(
     })
 }
 
+/// Writes the context into the descriptor. What the queue manager makes itself has neither an accounting token, for
+/// there is no account that it knows of a user, nor data of the application.
 pub(crate) fn set_context(now: Now, sender: &Sender<'_>, md: &mut Mqmd) {
     let (put_date, put_time) = put_date_time(now.wall_ms);
     let own = Context {
@@ -111,9 +109,13 @@ fn write_context(md: &mut Mqmd, context: &Context) {
     md.appl_origin_data = context.appl_origin_data;
 }
 
-/// The descriptor as the application gets it back: its own, with the ids and the context that the message has.
+/// The descriptor as the application gets it back: its own, with the ids and the context that the message has, and its
+/// place in group and logical message.
 pub(crate) fn given_back(asked: Mqmd, stored: &Mqmd) -> Mqmd {
     let mut md = Mqmd { msg_id: stored.msg_id, correl_id: stored.correl_id, ..asked };
+    if md.version >= 2 {
+        (md.group_id, md.msg_seq_number, md.offset) = (stored.group_id, stored.msg_seq_number, stored.offset);
+    }
     write_context(&mut md, &Context::of(stored));
     md
 }

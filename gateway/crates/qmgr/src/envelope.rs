@@ -2,8 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    ApplType, Ccsid, Chars, Coding, CorrelId, Encoding, FormatName, GroupId, MessageFlags, Mqmd, Mqxqh,
-    MsgId, QMgrName, QName, ReportOptions, Writer,
+    ApplType, Ccsid, Chars, Coding, CorrelId, Encoding, FormatName, GroupId, MessageFlags, Mqmd, Mqmde,
+    Mqxqh, MsgId, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
 };
 
 use crate::clock::put_date_time;
@@ -11,13 +11,6 @@ use crate::verb::Now;
 
 /// MQRO_ACCEPT_UNSUP_IF_XMIT_MASK: reports on arrival and delivery, which a transmission queue shall not make.
 const ACCEPT_UNSUP_IF_XMIT: u32 = 0x0003_FF00;
-
-/// Format of a message on a transmission queue.
-const FORMAT_XMIT: &str = "MQXMIT";
-/// Format of data that begins with an MQMDE.
-const FORMAT_MDE: &str = "MQHMDE";
-/// Length of an MQMDE (mq-objects.md 1.3).
-const MDE_LENGTH: usize = 72;
 
 /// The descriptor as the store keeps it: version 2, native coding.
 pub(crate) fn envelope(md: &Mqmd) -> Bytes {
@@ -31,6 +24,11 @@ pub(crate) fn version_2(md: Mqmd) -> Mqmd {
     if md.version >= 2 {
         return Mqmd { version: 2, ..md };
     }
+    without_extension(md)
+}
+
+/// A descriptor of version 2 that says no more than one of version 1.
+pub(crate) fn without_extension(md: Mqmd) -> Mqmd {
     Mqmd {
         version: 2,
         group_id: GroupId::NONE,
@@ -40,6 +38,35 @@ pub(crate) fn version_2(md: Mqmd) -> Mqmd {
         original_length: -1,
         ..md
     }
+}
+
+/// The descriptor and the data of a message whose descriptor is of version 1 and whose data begins with an MQMDE: one
+/// of version 2, and what follows. None if there is none that counts: it must be in the encoding and the character
+/// set of the queue manager, else it is data. What is there and is none is an error (2248).
+pub(crate) fn take_extension(md: &Mqmd, body: &Bytes, ccsid: Ccsid) -> Result<Option<(Mqmd, Bytes)>, Reason> {
+    let own = md.encoding == Encoding::NATIVE && (md.ccsid == Ccsid::Q_MGR || md.ccsid == ccsid);
+    if md.version != 1 || md.format != FormatName::MD_EXTENSION || !own {
+        return Ok(None);
+    }
+    let mut reader = Reader::new(body, Coding::NATIVE);
+    let extension = Mqmde::decode(&mut reader).map_err(|_| Reason::MDE_ERROR)?;
+    let whole = extension.version == 2 && extension.struc_length as usize == Mqmde::length(2);
+    if !whole || extension.flags != 0 {
+        return Err(Reason::MDE_ERROR);
+    }
+    let md = Mqmd {
+        version: 2,
+        encoding: extension.encoding,
+        ccsid: extension.ccsid,
+        format: extension.format,
+        group_id: extension.group_id,
+        msg_seq_number: extension.msg_seq_number,
+        offset: extension.offset,
+        msg_flags: extension.msg_flags,
+        original_length: extension.original_length,
+        ..md.clone()
+    };
+    Ok(Some((md, body.slice(Mqmde::length(2)..))))
 }
 
 /// A message as it goes onto a transmission queue: its descriptor there, and header and data.
@@ -53,15 +80,15 @@ pub(crate) fn wrap(
     body: &Bytes,
 ) -> (Mqmd, Bytes) {
     let (remote_q_name, remote_q_mgr_name) = destination;
-    let extended = needs_extension(md);
+    let extended = is_extended(md);
     let mut embedded = Mqmd { version: 1, ..md.clone() };
     if extended {
         embedded.encoding = Encoding::NATIVE;
         embedded.ccsid = ccsid;
-        embedded.format = Chars::cut(FORMAT_MDE);
+        embedded.format = FormatName::MD_EXTENSION;
     }
     let header = Mqxqh { remote_q_name, remote_q_mgr_name, msg_desc: embedded, ..Mqxqh::default() };
-    let mut out = BytesMut::with_capacity(Mqxqh::LENGTH + MDE_LENGTH + body.len());
+    let mut out = BytesMut::with_capacity(Mqxqh::LENGTH + Mqmde::length(2) + body.len());
     let mut writer = Writer::new(&mut out, Coding::NATIVE);
     header.encode(&mut writer);
     if extended {
@@ -74,7 +101,7 @@ pub(crate) fn wrap(
         report: ReportOptions::from_bits_retain(md.report.bits() & !ACCEPT_UNSUP_IF_XMIT),
         encoding: Encoding::NATIVE,
         ccsid,
-        format: Chars::cut(FORMAT_XMIT),
+        format: FormatName::XMIT_Q_HEADER,
         msg_id,
         correl_id: CorrelId::from(md.msg_id),
         put_appl_type: ApplType::QMGR,
@@ -88,7 +115,7 @@ pub(crate) fn wrap(
 }
 
 /// Whether there is something in version 2 that version 1 cannot say.
-fn needs_extension(md: &Mqmd) -> bool {
+pub(crate) fn is_extended(md: &Mqmd) -> bool {
     let default = Mqmd::default();
     (md.group_id, md.msg_seq_number, md.offset, md.msg_flags, md.original_length)
         != (
@@ -101,19 +128,19 @@ fn needs_extension(md: &Mqmd) -> bool {
 }
 
 /// MQMDE (mq-objects.md 1.3).
-fn write_extension(writer: &mut Writer<'_>, md: &Mqmd) {
-    writer.struc_id(*b"MDE ");
-    writer.field(&2_i32);
-    writer.field(&(MDE_LENGTH as i32));
-    writer.field(&md.encoding);
-    writer.field(&md.ccsid);
-    writer.field::<FormatName>(&md.format);
-    writer.field(&0_i32);
-    writer.field(&md.group_id);
-    writer.field(&md.msg_seq_number);
-    writer.field(&md.offset);
-    writer.field(&md.msg_flags);
-    writer.field(&md.original_length);
+pub(crate) fn write_extension(writer: &mut Writer<'_>, md: &Mqmd) {
+    let extension = Mqmde {
+        encoding: md.encoding,
+        ccsid: md.ccsid,
+        format: md.format,
+        group_id: md.group_id,
+        msg_seq_number: md.msg_seq_number,
+        offset: md.offset,
+        msg_flags: md.msg_flags,
+        original_length: md.original_length,
+        ..Mqmde::default()
+    };
+    extension.encode(writer);
 }
 
 #[cfg(test)]

@@ -53,8 +53,4 @@ pub(crate) mod reason {
     pub(crate) const TRIGGER_DEPTH_ERROR: Reason = Reason(2076);
     pub(crate) const TRIGGER_MSG_PRIORITY_ERR: Reason = Reason(2077);
     pub(crate) const TRIGGER_TYPE_ERROR: Reason = Reason(2078);
-    pub(crate) const NOT_OPEN_FOR_PASS_ALL: Reason = Reason(2093);
-    pub(crate) const NOT_OPEN_FOR_PASS_IDENT: Reason = Reason(2094);
-    pub(crate) const NOT_OPEN_FOR_SET_ALL: Reason = Reason(2095);
-    pub(crate) const NOT_OPEN_FOR_SET_IDENT: Reason = Reason(2096);
 }

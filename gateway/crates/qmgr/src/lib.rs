@@ -51,6 +51,7 @@ mod envelope;
 mod error;
 mod get;
 mod hash;
+mod headers;
 mod held;
 mod index;
 mod inquire;
@@ -64,8 +65,10 @@ mod open;
 mod order;
 mod put;
 mod queue;
+mod report;
 mod resolve;
 mod run;
+mod segment;
 mod settings;
 mod special;
 mod start;
@@ -83,6 +86,7 @@ pub use error::{RecordError, StartError};
 pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
 pub use manager::QueueManager;
 pub use mismatch::Mismatch;
+pub use report::Undelivered;
 pub use settings::{Limits, Settings};
 pub use verb::{
     CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,

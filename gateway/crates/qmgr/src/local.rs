@@ -4,8 +4,9 @@
 //! A lock takes the message off the queue, like a get in a unit of work, until it is given back or taken for good.
 
 use bytes::Bytes;
-use mq_wire::{ApplName, ApplType, ChannelName, Mqmd, Mqod, OpenOptions, QMgrName, QName, Reason, UserId};
-use mqsc::ObjectKind;
+use mq_wire::{
+    ApplName, ApplType, ChannelName, Mqmd, Mqod, OpenOptions, PutOptions, QMgrName, QName, Reason, UserId,
+};
 use store::{Batch, BodyFile, Commit, Id, Place, UnitId};
 
 use crate::context::{Chosen, Sender};
@@ -79,7 +80,7 @@ pub struct PutOutcome {
     pub md: Mqmd,
     /// None, or a warning (2049).
     pub reason: Reason,
-    /// Id in the store.
+    /// Id in the store, of the first segment if it was cut.
     pub id: Id,
 }
 
@@ -269,13 +270,7 @@ impl QueueManager {
         let unit = commit.unit.ok_or(Reason::UOW_NOT_AVAILABLE)?;
         let od = Mqod { object_name: put.queue.into(), object_q_mgr_name: put.q_mgr, ..Mqod::default() };
         let route = self.route(&od, OpenOptions::OUTPUT, who.rights)?;
-        if self
-            .directory
-            .get(route.used)
-            .is_some_and(|object| object.definition.kind == ObjectKind::ModelQueue)
-        {
-            return Err(Reason::Q_TYPE_ERROR);
-        }
+        self.check_not_model(&route)?;
         let context = match who.context {
             PutContext::Default => Chosen::Default,
             PutContext::SetIdentity => Chosen::SetIdentity,
@@ -286,23 +281,27 @@ impl QueueManager {
             md: put.md,
             body: put.body,
             file,
-            new_msg_id: false,
-            new_correl_id: false,
+            options: PutOptions::SYNCPOINT,
+            kept: None,
             headers: HEADERS_MAX,
             any_descriptor: who.context == PutContext::SetAll,
             properties: Properties::default(),
         };
-        let accepted = self.store(now, &sender, &route, message, Some(unit), batch)?;
-        self.specials.write(&accepted.held.entry, commit);
-        let id = self.held.add(accepted.held);
-        self.units.entry(unit).or_default().puts.push(id);
-        Ok(PutOutcome {
-            queue: route.queue,
-            q_mgr: route.q_mgr,
-            md: accepted.md,
-            reason: accepted.reason,
-            id,
-        })
+        let prepared = self.prepare(now, &sender, &route, message, batch.start())?;
+        let (md, reason) = (prepared.md.clone(), prepared.reason);
+        let held = self.write(now, &route, prepared, Some(unit), batch)?;
+        let id = held.first().ok_or(Reason::UNEXPECTED_ERROR)?.entry.id;
+        self.hold_for_owner(unit, held, commit);
+        Ok(PutOutcome { queue: route.queue, q_mgr: route.q_mgr, md, reason, id })
+    }
+
+    /// What was written in the unit of the owner stays hidden until the unit is real.
+    pub(crate) fn hold_for_owner(&mut self, unit: UnitId, held: Vec<Held>, commit: &mut Commit) {
+        for held in held {
+            self.specials.write(&held.entry, commit);
+            let id = self.held.add(held);
+            self.units.entry(unit).or_default().puts.push(id);
+        }
     }
 
     /// The owner has added the commit record of the unit to the batch: what was put can be had, what was taken is

@@ -69,6 +69,8 @@ pub struct QueueManager {
     pub(crate) highest_id: Id,
     /// Messages in the store that belong to no queue.
     pub(crate) orphans: u64,
+    /// Reports that no queue took.
+    pub(crate) reports_dropped: u64,
 }
 
 impl QueueManager {

@@ -246,7 +246,8 @@ mod tests {
     fn what_does_not_go_on_is_refused() {
         check(&[(MEMBER, ORDERED), (0, ORDERED), (PART, ORDERED)], &["1 1 0 0", "2241", "2241"]);
         check(&[(PART, ORDERED), (0, ORDERED), (MEMBER, ORDERED)], &["1 1 0 0", "2242", "2242"]);
-        let other_group = [(MEMBER | PART, ORDERED), (LAST_MEMBER | LAST_PART, ORDERED), (LAST_PART, ORDERED)];
+        let other_group =
+            [(MEMBER | PART, ORDERED), (LAST_MEMBER | LAST_PART, ORDERED), (LAST_PART, ORDERED)];
         check(&other_group, &["1 1 0 0", "2242", "2242"]);
         let not_persistent = Manner { persistent: false, ..ORDERED };
         check(&[(MEMBER, ORDERED), (MEMBER, not_persistent)], &["1 1 0 0", "2185"]);
@@ -274,7 +275,8 @@ mod tests {
 
     #[test]
     fn flags() {
-        let check = |bits, remote| check_flags(MessageFlags::from_bits_retain(bits), remote).map(|f| f.bits());
+        let check =
+            |bits, remote| check_flags(MessageFlags::from_bits_retain(bits), remote).map(|f| f.bits());
         assert_eq!(check(LAST_PART | LAST_MEMBER, false), Ok(LAST_PART | PART | MEMBER | LAST_MEMBER));
         for (bits, here, there) in [(0x20, false, false), (0x1000, false, true), (0x10_0000, true, true)] {
             assert_eq!((check(bits, false).is_ok(), check(bits, true).is_ok()), (here, there), "{bits:x}");

@@ -15,12 +15,13 @@ use store::{Commit, Id};
 use crate::error::RecordError;
 use crate::index::{Entry, Flags};
 use crate::object::key;
+use crate::report::Kind;
 use crate::verb::Properties;
 
 /// See the module's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Special {
-    /// Of the descriptor.
+    /// Of the descriptor, but for reports that there will not be.
     pub(crate) report: ReportOptions,
     /// What the data begins with.
     pub(crate) properties: Properties,
@@ -41,10 +42,17 @@ pub(crate) struct Grouped {
 impl Special {
     /// What is special about a message, if anything is.
     pub(crate) fn of(md: &Mqmd, properties: Properties) -> Option<Self> {
+        let mut report = md.report;
+        if !Kind::Delivery.is_wanted(md) {
+            report.remove(ReportOptions::COD_WITH_FULL_DATA);
+        }
+        if !Kind::Expiration.is_wanted(md) {
+            report.remove(ReportOptions::EXPIRATION_WITH_FULL_DATA);
+        }
         let wanted = ReportOptions::COD_WITH_FULL_DATA | ReportOptions::EXPIRATION_WITH_FULL_DATA;
-        let special = Self { report: md.report, properties, group: Grouped::of(md) };
+        let special = Self { report, properties, group: Grouped::of(md) };
         let plain =
-            !md.report.intersects(wanted) && properties == Properties::default() && special.group.is_none();
+            !report.intersects(wanted) && properties == Properties::default() && special.group.is_none();
         (!plain).then_some(special)
     }
 
@@ -143,7 +151,7 @@ impl Specials {
 
     /// Adds what is known of a message to the commit record that makes it real.
     pub(crate) fn write(&self, entry: &Entry, commit: &mut Commit) {
-        if !entry.flags.contains(Flags::SPECIAL) {
+        if !entry.flags.contains(Flags::SPECIAL) || !entry.persistent() {
             return;
         }
         if let Some(special) = self.get(entry.id) {

@@ -75,6 +75,7 @@ impl QueueManager {
             clear_at: None,
             highest_id: Id::new(batch.start(), 0),
             orphans: 0,
+            reports_dropped: 0,
             settings,
         };
         for definition in read.channels {

@@ -298,7 +298,11 @@ fn context() {
     check(handle, PutOptions::NO_CONTEXT, None, &Context::default());
     check(setting, PutOptions::SET_IDENTITY_CONTEXT, None, &identity);
     check(setting, PutOptions::SET_ALL_CONTEXT, None, &set);
-    assert_eq!(check(setting, PutOptions::PASS_ALL_CONTEXT, Some(&set), &set).0, 2093);
+    check(setting, PutOptions::PASS_ALL_CONTEXT, Some(&set), &set);
+    assert_eq!(check(handle, PutOptions::PASS_ALL_CONTEXT, Some(&set), &set).0, 2093);
+    assert_eq!(check(handle, PutOptions::PASS_IDENTITY_CONTEXT, Some(&set), &set).0, 2094);
+    assert_eq!(check(handle, PutOptions::SET_ALL_CONTEXT, None, &set).0, 2095);
+    assert_eq!(check(handle, PutOptions::SET_IDENTITY_CONTEXT, None, &set).0, 2096);
     let passing = OpenOptions::PASS_ALL_CONTEXT | OpenOptions::PASS_IDENTITY_CONTEXT | OpenOptions::OUTPUT;
     let passing = qm.open(conn, "Q", passing);
     let mut pass = |options, passed: Option<&Context>| {

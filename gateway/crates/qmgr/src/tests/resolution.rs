@@ -187,7 +187,7 @@ fn reply_to_aliases() {
     check("REPLYALIAS", "", ("REPLIES", "BACKROUTE"));
     check("REPLYALIAS", "QM9", ("REPLYALIAS", "QM9"));
     check("NOT.THERE", "", ("NOT.THERE", "QM1"));
-    check("", "", ("", ""));
+    check("", "", ("", "QM1"));
 }
 
 /// What a real application puts to a device, byte for byte where it is ours to say (mq-objects.md 1.7).
