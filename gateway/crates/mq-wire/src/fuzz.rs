@@ -1,12 +1,17 @@
 //! What a fuzzer calls with any bytes: nothing here may panic, whatever they are, except when what was read does not
 //! come back from what was written.
 
+mod seeds;
+
 use bytes::{Bytes, BytesMut};
+
+pub use self::seeds::messages;
 
 use crate::samples::{CODINGS, all_samples};
 use crate::{
-    Body, Ccsid, Described, EbcdicNewline, Encoding, FormatName, Reason, SegmentHeader, Wanted, Writer,
-    convert_message, decode_text, encode_text,
+    Body, ByteOrder, Ccsid, Described, EbcdicNewline, Encoding, Folder, FormatName, Reason, SegmentHeader,
+    Wanted, Writer, convert_message, decode_text, encode_text, properties_length, properties_of, rfh2_of,
+    without_properties,
 };
 
 /// Bytes from a socket: header, body, and the body again from what is written of it.
@@ -47,33 +52,62 @@ pub fn text(bytes: &[u8]) {
     }
 }
 
-/// Bytes as a message of every format, converted. Without a warning, what came out and goes out again in the same form is
-/// the same; with one, it is at most as much longer as text can become.
+/// Bytes as a message of every format, converted.
 pub fn conversion(bytes: &[u8]) {
-    const NUMBERS: [Encoding; 2] = [Encoding::BIG, Encoding::LITTLE];
-    let data = Bytes::copy_from_slice(bytes);
     for format in FormatName::BUILT_IN.iter().chain([&FormatName::NONE]) {
-        for (from, to) in
-            [(819, 500), (500, 819), (819, 1208), (1208, 1200), (37, 1200), (1200, 819), (-1, 819), (0, 850)]
-        {
-            for (source, target) in [(0, 1), (1, 0), (1, 1)] {
-                let wanted = Wanted {
-                    encoding: NUMBERS[target],
-                    ccsid: Ccsid(to),
-                    q_mgr_ccsid: Ccsid::LATIN_1,
-                    buffer_length: usize::MAX,
-                    accept_truncated: false,
-                    newline: EbcdicNewline::NlToLf,
-                };
-                let of = Described { format: *format, encoding: NUMBERS[source], ccsid: Ccsid(from) };
-                let once = convert_message(of, &data, &wanted);
-                assert!(once.data.len() <= 4 * data.len() + 8, "{format} grew to {}", once.data.len());
-                assert!(once.described.format == *format, "{format} became {}", once.described.format);
-                if once.warning == Reason::NONE {
-                    let twice = convert_message(once.described, &once.data, &wanted);
-                    assert!(twice == once, "{format} differs when it is converted again");
-                }
-            }
+        conversion_of(*format, bytes);
+    }
+}
+
+/// Bytes as a message of this format, converted. Without a warning, what came out and goes out again in the same form is
+/// the same; in any case it is at most as much longer as text can become.
+pub fn conversion_of(format: FormatName, bytes: &[u8]) {
+    const NUMBERS: [(Encoding, Encoding); 3] = [
+        (Encoding::BIG, Encoding::LITTLE),
+        (Encoding::LITTLE, Encoding::BIG),
+        (Encoding::LITTLE, Encoding::LITTLE),
+    ];
+    const SETS: [(i32, i32); 8] =
+        [(819, 500), (500, 819), (819, 1208), (1208, 1200), (37, 1200), (1200, 819), (-1, 819), (0, 850)];
+    let data = Bytes::copy_from_slice(bytes);
+    for ((source, target), (from, to)) in
+        NUMBERS.into_iter().flat_map(|numbers| SETS.map(|sets| (numbers, sets)))
+    {
+        let wanted = Wanted {
+            encoding: target,
+            ccsid: Ccsid(to),
+            q_mgr_ccsid: Ccsid::LATIN_1,
+            buffer_length: usize::MAX,
+            accept_truncated: false,
+            newline: EbcdicNewline::NlToLf,
+        };
+        let of = Described { format, encoding: source, ccsid: Ccsid(from) };
+        let once = convert_message(of, &data, &wanted);
+        assert!(once.data.len() <= 4 * data.len() + 8, "{format} grew to {}", once.data.len());
+        assert!(once.described.format == format, "{format} became {}", once.described.format);
+        if once.warning == Reason::NONE {
+            let twice = convert_message(once.described, &once.data, &wanted);
+            assert!(twice == once, "{format} differs when it is converted again");
         }
+    }
+}
+
+/// Bytes as a message with properties: what is taken out of it once is all, and comes back when it is put in front.
+pub fn properties(bytes: &[u8]) {
+    let data = Bytes::copy_from_slice(bytes);
+    for coding in CODINGS {
+        let encoding = if coding.order == ByteOrder::Big { Encoding::BIG } else { Encoding::LITTLE };
+        let of = Described { format: FormatName::RF_HEADER_2, encoding, ccsid: coding.ccsid };
+        assert!(properties_length(of, &data) <= data.len(), "properties are longer than the message");
+        let properties = properties_of(of, &data);
+        let (rest_of, rest) = without_properties(of, &data);
+        assert!(properties_of(rest_of, &rest).is_empty(), "properties are left");
+        assert!(without_properties(rest_of, &rest) == (rest_of, rest.clone()), "it differs the second time");
+        let (again_of, again) = rfh2_of(&properties, rest_of, &rest);
+        assert!(properties_of(again_of, &again).len() == properties.len(), "properties were lost");
+    }
+    let text = String::from_utf8_lossy(bytes);
+    if let Err(error) = Folder::parse(&text) {
+        assert!(error.offset <= text.len(), "{error}");
     }
 }

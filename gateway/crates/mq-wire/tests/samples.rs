@@ -1,7 +1,11 @@
 //! Every structure and body: round trip in every coding, every truncation refused, and no bytes that make it panic.
 
-use mq_wire::fuzz;
+use bytes::{Bytes, BytesMut};
 use mq_wire::samples::{Sample, all_samples};
+use mq_wire::{
+    ByteOrder, Ccsid, Coding, Described, EbcdicNewline, Encoding, FormatName, Mqrfh2, Reason, Wanted, Writer,
+    convert_message, fuzz,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -47,6 +51,42 @@ fn the_first_byte_decides_about_structures_with_an_identifier() {
     }
 }
 
+/// How a message is wanted in little-endian Latin-1, or big-endian EBCDIC.
+fn wanted(ebcdic: bool) -> Wanted {
+    let (encoding, ccsid) =
+        if ebcdic { (Encoding::BIG, Ccsid(500)) } else { (Encoding::LITTLE, Ccsid::LATIN_1) };
+    let (q_mgr_ccsid, newline) = (Ccsid::LATIN_1, EbcdicNewline::Table);
+    Wanted { encoding, ccsid, q_mgr_ccsid, buffer_length: usize::MAX, accept_truncated: false, newline }
+}
+
+#[test]
+fn every_message_is_converted_and_comes_back() {
+    for (format, coding, bytes) in fuzz::messages() {
+        let ebcdic = coding.ccsid.is_ebcdic();
+        let encoding = if coding.order == ByteOrder::Big { Encoding::BIG } else { Encoding::LITTLE };
+        let of = Described { format, encoding, ccsid: coding.ccsid };
+        let there = convert_message(of, &Bytes::from(bytes.clone()), &wanted(!ebcdic));
+        assert_eq!(there.warning, Reason::NONE, "{format} in {coding:?}");
+        let back = Wanted { encoding, ccsid: coding.ccsid, ..wanted(ebcdic) };
+        let back = convert_message(there.described, &there.data, &back);
+        assert_eq!(
+            (back.warning, back.described, &back.data[..]),
+            (Reason::NONE, of, &bytes[..]),
+            "{format} in {coding:?}"
+        );
+    }
+}
+
+#[test]
+fn every_cut_of_a_message_is_refused_or_harmless() {
+    for (format, _, bytes) in fuzz::messages() {
+        for length in 0..bytes.len() {
+            fuzz::conversion_of(format, &bytes[..length]);
+        }
+        fuzz::conversion_of(format, &bytes);
+    }
+}
+
 /// A sample with a few bytes changed, cut or lengthened.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let samples = all_samples();
@@ -64,30 +104,65 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// Structures of messages one behind the other, with a few bytes changed: chains of headers, and what is none.
+/// Messages with headers one behind the other, with a few bytes changed.
 fn chain() -> impl Strategy<Value = Vec<u8>> {
-    let names = [
-        "MQMDE",
-        "MQXQH",
-        "MQDLH",
-        "MQTM version 1",
-        "MQRFH2",
-        "MQRFH",
-        "MQRMH",
-        "MQDH",
-        "MQEPH",
-        "PCF",
-        "MQCIH",
-    ];
-    let samples: Vec<_> = all_samples().into_iter().filter(|sample| names.contains(&sample.name)).collect();
+    let messages = fuzz::messages();
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
-    (prop::collection::vec(0..samples.len(), 1..4), changes).prop_map(move |(chosen, changes)| {
-        let mut bytes: Vec<u8> = chosen.iter().flat_map(|sample| samples[*sample].bytes.clone()).collect();
+    (prop::collection::vec(0..messages.len(), 1..4), changes).prop_map(move |(chosen, changes)| {
+        let mut bytes = Vec::new();
+        for (at, chosen) in chosen.iter().enumerate() {
+            let (_, _, message) = &messages[*chosen];
+            // The text behind a header gives way to the next one.
+            bytes.truncate(if at == 0 { 0 } else { bytes.len() - 8 });
+            bytes.extend(message);
+        }
         for (place, value) in changes {
             let place = place.index(bytes.len());
             bytes[place] = value;
         }
         bytes
+    })
+}
+
+/// Something like folders, in two headers.
+fn folder() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop::sample::select(vec![
+        "<usr>",
+        "</usr>",
+        "<a>",
+        "</a>",
+        "<a dt='i4'>",
+        "<b dt=\"r8\">",
+        "</b>",
+        "<c xsi:nil='true'/>",
+        "<psc>",
+        "</psc>",
+        "<own content='properties'>",
+        "</own>",
+        "1",
+        "x",
+        " ",
+        "&lt;",
+        "&#65;",
+        "&",
+        "<",
+        ">",
+        "'",
+        "ä",
+    ]);
+    let inner = prop_oneof![
+        prop::collection::vec(token.clone(), 0..8).prop_map(|tokens| tokens.concat()),
+        prop::collection::vec(token, 0..4).prop_map(|tokens| format!("<usr>{}</usr>", tokens.concat())),
+        Just("<own content='properties'><a dt='i4'>1</a></own>".to_owned()),
+        Just("<psc><Command>RegPub</Command></psc>".to_owned()),
+    ];
+    (prop::collection::vec(inner, 0..4), any::<bool>()).prop_map(|(folders, utf_16)| {
+        let name_value_ccsid = if utf_16 { Ccsid::UTF_16 } else { Ccsid::UTF_8 };
+        let header =
+            Mqrfh2 { name_value_ccsid, folders, format: FormatName::RF_HEADER_2, ..Mqrfh2::default() };
+        let mut out = BytesMut::new();
+        header.encode(&mut Writer::new(&mut out, Coding::NATIVE));
+        [&out[..], &out[..]].concat()
     })
 }
 
@@ -114,6 +189,7 @@ proptest! {
         fuzz::structures(&bytes);
         fuzz::text(&bytes);
         fuzz::conversion(&bytes);
+        fuzz::properties(&bytes);
     }
 
     #[test]
@@ -125,6 +201,13 @@ proptest! {
     #[test]
     fn messages_of_any_headers_never_panic(bytes in chain()) {
         fuzz::conversion(&bytes);
+        fuzz::properties(&bytes);
+    }
+
+    #[test]
+    fn folders_of_any_text_never_panic(bytes in folder()) {
+        fuzz::properties(&bytes);
+        fuzz::conversion_of(FormatName::RF_HEADER_2, &bytes);
     }
 
     #[test]

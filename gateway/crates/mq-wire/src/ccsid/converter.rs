@@ -66,17 +66,19 @@ impl Converter {
                 EbcdicNewline::Iso => target.family() != Some(Family::Iso),
             };
         let mut converter = Self { from: source, to: target, newline_to_line_feed, map: None };
-        if let (Charset::Page(_), Charset::Page(_)) = (source, target) {
+        if let (Charset::Page(source), Charset::Page(target)) = (source, target) {
             let mut map = Box::new([(0, false); 256]);
             for (byte, to) in (0..=u8::MAX).zip(map.iter_mut()) {
-                let mut out = Vec::with_capacity(1);
-                // Of single bytes nothing can be broken, and each becomes one.
-                let substituted = converter.convert(&[byte], &mut out).unwrap_or_default();
-                *to = (out.first().copied().unwrap_or_default(), substituted > 0);
+                let found = source.character(byte).and_then(|c| target.byte(converter.newline(c)));
+                *to = (found.unwrap_or(target.substitute()), found.is_none());
             }
             converter.map = Some(map);
         }
         Ok(converter)
+    }
+
+    fn newline(&self, character: char) -> char {
+        if character == '\u{85}' && self.newline_to_line_feed { '\n' } else { character }
     }
 
     /// Whether bytes stay what they are.
@@ -97,8 +99,7 @@ impl Converter {
             return Ok(substituted);
         }
         let done = self.from.decode(bytes, |character| {
-            let character =
-                character.map(|c| if c == '\u{85}' && self.newline_to_line_feed { '\n' } else { c });
+            let character = character.map(|character| self.newline(character));
             if !character.is_some_and(|character| self.to.encode(character, out)) {
                 self.to.substitute(out);
                 substituted += 1;
