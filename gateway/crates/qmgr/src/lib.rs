@@ -20,6 +20,8 @@
 //!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
 //!   .put_in_unit(now, &Putter, UnitPut, &Commit, &mut batch) -> Result<PutOutcome, Reason>
 //!   .unit_is_real(now, UnitId, &mut batch, &mut out)          .unit_dropped(UnitId, &mut batch)
+//!   .exception_report(now, &Mqmd, &body, Feedback, &mut Commit, &mut batch) -> Result<Undelivered, Reason>
+//!   .explain_route(QName, QMgrName) -> RouteExplanation
 //!   .dead_letter_queue() .channel(&ChannelName) .queues() .run(now, &mqsc command, &mut batch, &mut out)
 //!   .clear(now, &QName, &mut batch, &mut out)                 .display(&mqsc display, Option<DisplayCursor>)
 //! ```
@@ -30,9 +32,10 @@
 //! |---|---|
 //! | `verb`, `settings` | what crosses the seam |
 //! | `attributes`, `object`, `defaults` | definitions: the table of attributes, their record, the default objects |
-//! | `resolve` | name resolution (mq-objects.md 5) |
+//! | `resolve`, `route` | name resolution (mq-objects.md 5), and its explanation |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
+//! | `order`, `segment`, `report`, `headers` | groups and segments at a put, reports |
 //! | `sweep` | expiry |
 //! | `special` | what few messages have beside their entry: reports wanted, groups, properties |
 //! | `clearing` | CLEAR, and the messages of deleted queues, in steps |
@@ -67,6 +70,7 @@ mod put;
 mod queue;
 mod report;
 mod resolve;
+mod route;
 mod run;
 mod segment;
 mod settings;
@@ -87,6 +91,7 @@ pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, Que
 pub use manager::QueueManager;
 pub use mismatch::Mismatch;
 pub use report::Undelivered;
+pub use route::{RouteExplanation, RouteOutcome};
 pub use settings::{Limits, Settings};
 pub use verb::{
     CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,

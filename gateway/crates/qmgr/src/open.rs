@@ -99,7 +99,7 @@ impl QueueManager {
                 return Ok(Route { queue, q_mgr, remote: true, used: number, path, first: number });
             }
         }
-        let found = self.resolver().resolve(od.object_q_mgr_name, name)?;
+        let found = self.resolver().resolve(od.object_q_mgr_name, name, &mut ())?;
         let Resolution { queue, q_mgr, used, how, path } = found;
         let first = *path.first().ok_or(Reason::UNEXPECTED_ERROR)?;
         let object = self.directory.get(first).ok_or(Reason::UNEXPECTED_ERROR)?;

@@ -5,7 +5,7 @@ use mq_wire::*;
 use store::{BodyFile, Commit, Store};
 
 use super::harness::*;
-use crate::*;
+use crate::{Properties, *};
 
 fn put_file(qm: &mut Qm, conn: ConnId, handle: i32, body: &Bytes, file: &BodyFile) -> Reason {
     let (md, pmo) = (persistent(), Mqpmo::default());

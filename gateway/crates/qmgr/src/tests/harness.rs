@@ -9,7 +9,7 @@ use mqsc::Outcome;
 use store::mem::MemStore;
 use store::{Batch, Id, Kill, Moved, Op, Place, Position, Store};
 
-use crate::*;
+use crate::{Properties, *};
 
 /// A queue manager with its store.
 pub(super) struct Qm {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use mq_wire::*;
 
 use super::harness::*;
-use crate::*;
+use crate::{Properties, *};
 
 /// A queue manager with an open queue `Q`.
 fn with_queue(attributes: &str) -> (Qm, ConnId, i32) {

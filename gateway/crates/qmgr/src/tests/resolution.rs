@@ -3,6 +3,7 @@
 use mq_wire::*;
 
 use super::harness::*;
+use crate::*;
 
 const OBJECTS: &str = "
     DEFINE QLOCAL(QL1)
@@ -23,11 +24,21 @@ const OBJECTS: &str = "
     DEFINE QREMOTE(QMA8) RQMNAME(QM8) XMITQ(XQ2)
     DEFINE QREMOTE(QMAL) RQMNAME(QM1)
     DEFINE QREMOTE(QMA9) RQMNAME(QM9)
+    DEFINE QREMOTE(QMBL)
     DEFINE QMODEL(QMO)
 ";
 
-/// What comes of a name: where it leads, or the reason why it leads nowhere.
+/// What comes of a name, asked of each who resolves: where it leads, or the reason why it leads nowhere.
 fn check(qm: &mut Qm, q_mgr: &str, queue: &str, expected: &str) {
+    let names = format!("M {q_mgr:?} N {queue:?}");
+    let explained = qm.qm.explain_route(QName(Chars::cut(queue)), QMgrName(Chars::cut(q_mgr)));
+    let outcome = match &explained.outcome {
+        RouteOutcome::Refused(reason) => reason.0.to_string(),
+        outcome => outcome.to_string(),
+    };
+    assert_eq!(outcome, expected, "{names}: {:#?}", explained.steps);
+    assert!(explained.steps.iter().all(|step| step.ends_with('.')), "{names}: {:#?}", explained.steps);
+    assert!(!explained.steps.is_empty());
     let conn = qm.connect();
     let opened = qm.try_open(conn, (q_mgr, queue), OpenOptions::OUTPUT);
     let local = qm.try_open(conn, (q_mgr, queue), OpenOptions::OUTPUT | OpenOptions::RESOLVE_LOCAL_Q);
@@ -42,7 +53,7 @@ fn check(qm: &mut Qm, q_mgr: &str, queue: &str, expected: &str) {
         (Err(reason), Err(_)) => reason.0.to_string(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(found, expected, "M {q_mgr:?} N {queue:?}");
+    assert_eq!(found, expected, "{names}");
     // MQPUT1 resolves likewise.
     match qm.put1(conn, (q_mgr, queue), PutOptions::empty(), Mqmd::default()) {
         Ok(put) => {
@@ -55,63 +66,105 @@ fn check(qm: &mut Qm, q_mgr: &str, queue: &str, expected: &str) {
     qm.closed(conn);
 }
 
+/// DEFXMITQ, M, N, where it leads. First every vector of mq-objects.md 5.7, then what else 5.3 and 5.5 say.
+const VECTORS: &[(&str, &str, &str, &str)] = &[
+    ("", "", "QL1", "local QL1"),
+    ("", "", "QA1", "local QL1"),
+    ("", "", "QA2", "R2 at QM2 via XQ2"),
+    ("", "", "QA3", "2001"),
+    ("", "", "QR2", "R2 at QM2 via XQ2"),
+    ("", "QM1", "QR2", "R2 at QM2 via XQ2"),
+    ("", "", "QR3", "R3 at QM3 via QM3"),
+    ("", "", "QR4", "2087"),
+    ("XQ2", "", "QR4", "R4 at QM4 via XQ2"),
+    ("NOPE", "", "QR4", "2197"),
+    ("QA1", "", "QR4", "2198"),
+    ("QL1", "", "QR4", "2199"),
+    ("", "", "QR5", "2087"),
+    ("", "", "QR6", "2196"),
+    ("", "", "QR7", "2092"),
+    ("", "", "QMA8", "2184"),
+    ("", "", "NOQ", "2085"),
+    ("", "", "XQ2", "local XQ2"),
+    ("", "QM3", "ANY", "ANY at QM3 via QM3"),
+    ("", "XQ2", "ANY", "ANY at XQ2 via XQ2"),
+    ("", "QL1", "ANY", "2092"),
+    ("", "QA1", "ANY", "2087"),
+    ("", "QR2", "ANY", "2087"),
+    ("", "QMA8", "ANY", "ANY at QM8 via XQ2"),
+    ("", "QMAL", "QL1", "local QL1"),
+    ("", "QMAL", "NOQ", "2085"),
+    ("", "QMA9", "ANY", "2087"),
+    ("XQ2", "QMA9", "ANY", "ANY at QM9 via XQ2"),
+    ("", "UNKNOWN", "ANY", "2087"),
+    ("XQ2", "UNKNOWN", "ANY", "ANY at UNKNOWN via XQ2"),
+    ("", "BAD NAME", "ANY", "2086"),
+    // From here on beside 5.7.
+    ("", "", "QA4", "2082"),
+    ("", "", "QR8", "2091"),
+    ("", "", "QR9", "2092"),
+    ("", "", "", "2085"),
+    ("", "QM3", "", "2184"),
+    ("", "QMAL", "", "2184"),
+    ("", "QMO", "ANY", "2087"),
+    ("", "QMAL", "QR2", "R2 at QM2 via XQ2"),
+    ("", "QMAL", "QA2", "R2 at QM2 via XQ2"),
+    ("", "QMAL", "QR5", "2087"),
+    ("", "QMBL", "QL1", "local QL1"),
+    ("NOPE", "UNKNOWN", "ANY", "2197"),
+    ("QA1", "QMA9", "ANY", "2198"),
+    ("QL1", "UNKNOWN", "ANY", "2199"),
+    ("", "", "SYSTEM.PROTECTION.POLICY.QUEUE", "2085"),
+    ("", "", "ONLY.A.CLUSTER.KNOWS", "2085"),
+    ("", "CLUSTERQM", "ONLY.A.CLUSTER.KNOWS", "2087"),
+    ("", "GATE1", "ORDERS%DEV00042", "ORDERS%DEV00042 at GATE1 via GATE1"),
+];
+
+/// Vectors of mq-objects.md 5.7: each name and each DEFXMITQ in it counts.
+const VECTORS_OF_5_7: usize = 31;
+
 #[test]
 fn vectors() {
     let mut qm = Qm::new();
     qm.script(OBJECTS);
-    let vectors = [
-        ("", "QL1", "local QL1"),
-        ("", "QA1", "local QL1"),
-        ("", "QA2", "R2 at QM2 via XQ2"),
-        ("", "QA3", "2001"),
-        ("", "QA4", "2082"),
-        ("", "QR2", "R2 at QM2 via XQ2"),
-        ("QM1", "QR2", "R2 at QM2 via XQ2"),
-        ("", "QR3", "R3 at QM3 via QM3"),
-        ("", "QR4", "2087"),
-        ("", "QR5", "2087"),
-        ("", "QR6", "2196"),
-        ("", "QR7", "2092"),
-        ("", "QR8", "2091"),
-        ("", "QR9", "2092"),
-        ("", "QMA8", "2184"),
-        ("", "NOQ", "2085"),
-        ("", "", "2085"),
-        ("", "XQ2", "local XQ2"),
-        ("QM3", "ANY", "ANY at QM3 via QM3"),
-        ("QM3", "", "2184"),
-        ("XQ2", "ANY", "ANY at XQ2 via XQ2"),
-        ("QL1", "ANY", "2092"),
-        ("QA1", "ANY", "2087"),
-        ("QR2", "ANY", "2087"),
-        ("QMO", "ANY", "2087"),
-        ("QMA8", "ANY", "ANY at QM8 via XQ2"),
-        ("QMAL", "QL1", "local QL1"),
-        ("QMAL", "QR2", "R2 at QM2 via XQ2"),
-        ("QMAL", "NOQ", "2085"),
-        ("QMA9", "ANY", "2087"),
-        ("UNKNOWN", "ANY", "2087"),
-        ("BAD NAME", "ANY", "2086"),
-        ("", "SYSTEM.PROTECTION.POLICY.QUEUE", "2085"),
-        ("GATE1", "ORDERS%DEV00042", "ORDERS%DEV00042 at GATE1 via GATE1"),
-    ];
-    for (q_mgr, queue, expected) in vectors {
+    for (default_xmitq, q_mgr, queue, expected) in VECTORS {
+        qm.script(&format!("ALTER QMGR DEFXMITQ('{default_xmitq}')"));
         check(&mut qm, q_mgr, queue, expected);
     }
+    println!("name resolution: {VECTORS_OF_5_7} vectors of 5.7, {} in all", VECTORS.len());
+    assert_eq!(VECTORS[VECTORS_OF_5_7].2, "QA4");
 }
 
 #[test]
-fn vectors_with_a_default_transmission_queue() {
+fn a_route_is_explained_step_by_step() {
     let mut qm = Qm::new();
     qm.script(OBJECTS);
-    qm.script("ALTER QMGR DEFXMITQ(XQ2)");
-    check(&mut qm, "", "QR4", "R4 at QM4 via XQ2");
-    check(&mut qm, "QMA9", "ANY", "ANY at QM9 via XQ2");
-    check(&mut qm, "UNKNOWN", "ANY", "ANY at UNKNOWN via XQ2");
-    for (name, expected) in [("NOPE", "2197"), ("QA1", "2198"), ("QL1", "2199")] {
-        qm.script(&format!("ALTER QMGR DEFXMITQ({name})"));
-        check(&mut qm, "", "QR4", expected);
-    }
+    let explain = |qm: &Qm, q_mgr: &str, queue: &str| {
+        qm.qm.explain_route(QName(Chars::cut(queue)), QMgrName(Chars::cut(q_mgr)))
+    };
+    let explained = explain(&qm, "", "QA2");
+    let steps = [
+        "No queue manager is named: QM1 looks the queue up itself.",
+        "QA2 is an alias queue: its TARGET is 'QR2'.",
+        "QR2 is a remote queue: R2 at 'QM2'.",
+        "Its XMITQ is XQ2.",
+        "XQ2 is a transmission queue: it is used.",
+    ];
+    assert_eq!(explained.steps, steps);
+    assert_eq!(explained.outcome.to_string(), "R2 at QM2 via XQ2");
+    let explained = explain(&qm, "QM7", "ANY");
+    let steps = [
+        "QM7 is another queue manager: a queue of that name says how to get there.",
+        "There is no queue QM7.",
+        "The queue manager has no DEFXMITQ, and belongs to no cluster.",
+    ];
+    assert_eq!(explained.steps, steps);
+    assert_eq!(explained.outcome, RouteOutcome::Refused(Reason::UNKNOWN_REMOTE_Q_MGR));
+    qm.script("ALTER QLOCAL(QL1) PUT(DISABLED)");
+    let last = explain(&qm, "", "QA1").steps.pop();
+    assert_eq!(last.unwrap(), "QL1 has PUT(DISABLED): until it is altered, a put ends with 2051.");
+    let model = explain(&qm, "", "QMO").outcome;
+    assert_eq!(model, RouteOutcome::Model { queue: QName::new("QMO").unwrap() });
 }
 
 #[test]

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mq_wire::{
-    ApplName, ApplType, Chars, CloseOptions, CorrelId, FormatName, GetOptions, GroupId, MatchOptions, MessageFlags, Mqgmo, Mqmd,
-    Mqod, Mqpmo, MsgId, MsgType, ObjectName, OpenOptions, Persistence, PutOptions, QMgrName, QName, ReportOptions,
+    ApplName, ApplType, Chars, CloseOptions, CorrelId, FormatName, GetOptions, GroupId, MatchOptions,
+    MessageFlags, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId, MsgType, ObjectName, OpenOptions, Persistence, PutOptions,
+    QMgrName, QName, ReportOptions,
 };
 use qmgr::{
-    CallId, ConnId, Connect, Context, Effect, GetRequest, Limits, Mismatch, Now, OpenRequest, Properties, Put1Request, PutRequest,
-    QueueManager, Reply, Rights, SetRequest, Verb,
+    CallId, ConnId, Connect, Context, Effect, GetRequest, Limits, Mismatch, Now, OpenRequest, Properties,
+    Put1Request, PutRequest, QueueManager, Reply, Rights, SetRequest, Verb,
 };
 use store::mem::MemStore;
 use store::{Batch, Store};
@@ -251,16 +252,23 @@ impl Engine {
                 };
                 (*conn, 0, Verb::Put1(Box::new(request)))
             }
-            Call::Get { conn, hobj, gmo, buffer } => (*conn, *hobj, Verb::Get(Box::new(self.get(*hobj, gmo, *buffer)))),
+            Call::Get { conn, hobj, gmo, buffer } => {
+                (*conn, *hobj, Verb::Get(Box::new(self.get(*hobj, gmo, *buffer))))
+            }
             Call::Inquire { conn, hobj, selectors } => {
                 let int_count = selectors.len() as u32;
-                let verb =
-                    Verb::Inquire { handle: self.hobj(*hobj), selectors: selectors.clone(), int_count, char_length: 0 };
+                let verb = Verb::Inquire {
+                    handle: self.hobj(*hobj),
+                    selectors: selectors.clone(),
+                    int_count,
+                    char_length: 0,
+                };
                 (*conn, *hobj, verb)
             }
             Call::Set { conn, hobj, values } => {
                 let (selectors, integers) = values.iter().copied().unzip();
-                let request = SetRequest { handle: self.hobj(*hobj), selectors, integers, characters: Bytes::new() };
+                let request =
+                    SetRequest { handle: self.hobj(*hobj), selectors, integers, characters: Bytes::new() };
                 (*conn, *hobj, Verb::Set(Box::new(request)))
             }
             Call::Commit { conn } => (*conn, 0, Verb::Commit),
@@ -348,7 +356,11 @@ impl Engine {
     }
 }
 
-fn start(settings: qmgr::Settings, (mut store, recovered): (MemStore, store::Recovered), now: Now) -> (QueueManager, MemStore) {
+fn start(
+    settings: qmgr::Settings,
+    (mut store, recovered): (MemStore, store::Recovered),
+    now: Now,
+) -> (QueueManager, MemStore) {
     let mut batch = store.begin();
     let qm = QueueManager::new(settings, &recovered, now, &mut batch).expect("a start");
     store.submit(batch);

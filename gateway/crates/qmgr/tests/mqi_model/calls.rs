@@ -230,7 +230,8 @@ pub struct Body(pub Vec<u8>);
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first: String = self.0.iter().take_while(|byte| **byte != b' ').map(|byte| char::from(*byte)).collect();
+        let first: String =
+            self.0.iter().take_while(|byte| **byte != b' ').map(|byte| char::from(*byte)).collect();
         write!(f, "{first:?} {}", self.0.len())
     }
 }

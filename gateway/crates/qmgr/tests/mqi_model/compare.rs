@@ -30,7 +30,14 @@ impl Pair {
     pub fn new(seed: u64) -> Self {
         let (settings, definitions) = (generate::settings(), generate::definitions());
         let engine = Engine::new(&settings, &definitions);
-        Self { seed, step: 0, shown: calls_shown(), model: Model::new(settings, definitions), engine, last: VecDeque::new() }
+        Self {
+            seed,
+            step: 0,
+            shown: calls_shown(),
+            model: Model::new(settings, definitions),
+            engine,
+            last: VecDeque::new(),
+        }
     }
 
     /// So many calls of the seed; then everything that is left on the queues is looked at.
@@ -75,7 +82,8 @@ impl Pair {
         let conn = 99;
         self.step(&Call::Connect { conn }, fault)?;
         let local = |o: &&crate::model::Object| !o.deleted && o.def.kind == Kind::Local;
-        let names: Vec<String> = self.model.objects.iter().filter(local).map(|o| o.def.name.clone()).collect();
+        let names: Vec<String> =
+            self.model.objects.iter().filter(local).map(|o| o.def.name.clone()).collect();
         for name in names {
             let options = OO_BROWSE | OO_INQUIRE;
             let open = Call::Open { conn, name, qm: String::new(), dynamic: String::new(), options };

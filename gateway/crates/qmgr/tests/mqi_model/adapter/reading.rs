@@ -46,14 +46,23 @@ impl Engine {
                 };
                 Outcome { cc: put.cc.0, reason: put.reason.0, seen }
             }
-            Reply::Inquired(inquired) => {
-                Outcome { cc: inquired.cc.0, reason: inquired.reason.0, seen: Seen::Values(inquired.integers) }
-            }
+            Reply::Inquired(inquired) => Outcome {
+                cc: inquired.cc.0,
+                reason: inquired.reason.0,
+                seen: Seen::Values(inquired.integers),
+            },
             Reply::Got(got) => self.got(pending, id, *got, expected, call),
         }
     }
 
-    fn got(&mut self, pending: &Pending, id: CallId, got: qmgr::Got, expected: &Outcome, call: &Call) -> Outcome {
+    fn got(
+        &mut self,
+        pending: &Pending,
+        id: CallId,
+        got: qmgr::Got,
+        expected: &Outcome,
+        call: &Call,
+    ) -> Outcome {
         let store = self.store.as_ref().expect("a store");
         let record = store.body(got.id, got.place).read().expect("a record");
         let md = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).expect("a descriptor");

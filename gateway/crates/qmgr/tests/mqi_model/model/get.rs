@@ -87,7 +87,13 @@ impl Model {
             return Some(Outcome::failed(2259));
         }
         let first = options & GMO_BROWSE_FIRST != 0;
-        let progress = if first { None } else if browse { handle.browsing.clone() } else { handle.getting.clone() };
+        let progress = if first {
+            None
+        } else if browse {
+            handle.browsing.clone()
+        } else {
+            handle.getting.clone()
+        };
         let mut warning = 0;
         if logical
             && !browse
@@ -307,7 +313,9 @@ impl Model {
         let key = self.key(object, first);
         let Some(handle) = self.handles.get_mut(&hobj) else { return };
         if options & GMO_BROWSE_UNDER_CURSOR == 0 {
-            let going_on = logical && options & GMO_BROWSE_FIRST == 0 && handle.browsing.as_ref().is_some_and(Progress::unfinished);
+            let going_on = logical
+                && options & GMO_BROWSE_FIRST == 0
+                && handle.browsing.as_ref().is_some_and(Progress::unfinished);
             if !going_on {
                 handle.logical_cursor = Some(key);
             }

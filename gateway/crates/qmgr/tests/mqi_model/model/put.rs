@@ -234,7 +234,8 @@ impl Model {
         self.check_place(resolved, &md, data.len())?;
         match &resolved.remote {
             None => {
-                let message = self.place(resolved.object, md, Data { header: None, bytes: Body(data) }, owner);
+                let message =
+                    self.place(resolved.object, md, Data { header: None, bytes: Body(data) }, owner);
                 if message.md.report & RO_COA != 0 {
                     self.report(&message, FB_COA, message.md.report >> 9, owner);
                 }
