@@ -346,6 +346,10 @@ impl Engine {
     /// Whether the call names nothing that the queue manager has not shown yet.
     pub fn can_say(&self, call: &Call) -> bool {
         let Call::Get { gmo, .. } = call else { return true };
+        let ids = [&gmo.msg_id, &gmo.correl_id, &gmo.group_id];
+        if !ids.into_iter().all(|id| self.names.knows_id(id)) {
+            return false;
+        }
         gmo.matches & MO_TOKEN == 0 || self.names.knows_token(gmo.token)
     }
 

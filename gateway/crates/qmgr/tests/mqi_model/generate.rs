@@ -34,23 +34,26 @@ macro_rules! features {
 }
 
 features! {
-    expiry false, "messages that expire";
+    expiry true, "messages that expire";
     reports false, "COA, COD and expiration reports";
     groups false, "groups, in logical order and out of it";
     segments false, "segments of logical messages";
     complete false, "MQGMO_COMPLETE_MSG";
     locks false, "MQGMO_LOCK and MQGMO_UNLOCK";
     marks false, "marks of browsed messages";
-    truncation false, "buffers that are too small";
-    tokens false, "MQMO_MATCH_MSG_TOKEN";
-    dynamic false, "dynamic queues";
-    aliases false, "aliases of queues";
-    remotes false, "remote definitions and transmission queues";
-    waits false, "gets that wait";
-    contexts false, "context set, passed, saved";
-    inhibits false, "MQSET of the inhibiting attributes";
-    crashes false, "the end of the queue manager without a word";
-    wrong false, "calls that are wrong";
+    truncation true, "buffers that are too small";
+    first_truncated false, "MQGMO_BROWSE_FIRST among them";
+    tokens true, "MQMO_MATCH_MSG_TOKEN";
+    dynamic true, "dynamic queues";
+    foreign_delete false, "MQCO_DELETE of a temporary queue by another handle than its maker's";
+    deleted_delete false, "MQCO_DELETE of a queue that is deleted already";
+    aliases true, "aliases of queues";
+    remotes true, "remote definitions and transmission queues";
+    waits true, "gets that wait";
+    contexts true, "context set, passed, saved";
+    inhibits true, "MQSET of the inhibiting attributes";
+    crashes true, "the end of the queue manager without a word";
+    wrong true, "calls that are wrong";
 }
 
 /// xorshift64*: the same seed gives the same calls everywhere.
@@ -292,10 +295,13 @@ impl Generator {
 
     fn close(&mut self, conn: Conn, hobj: Hobj, handle: &Handle, model: &Model) -> Call {
         let dynamic = model.objects[handle.resolved.object].def.dynamic != 0;
+        let foreign = model.objects[handle.resolved.object].def.dynamic == TEMPORARY && !handle.creator;
+        let gone = model.objects[handle.resolved.object].deleted && !self.features.deleted_delete;
+        let dynamic = dynamic && (self.features.foreign_delete || !foreign) && !gone;
         let options = match self.random.below(100) {
             0..40 if dynamic => CO_DELETE,
             40..80 if dynamic => CO_DELETE_PURGE,
-            0..3 if self.features.wrong => CO_DELETE,
+            0..3 if self.features.wrong && !foreign && !gone => CO_DELETE,
             _ => CO_NONE,
         };
         Call::Close { conn, hobj, options }
@@ -468,7 +474,8 @@ impl Generator {
             data.push(b'x');
         }
         let mut context = 0;
-        if self.features.contexts && self.random.percent(30) {
+        let both = PMO_SYNCPOINT | PMO_NO_SYNCPOINT;
+        if self.features.contexts && options & both != both && self.random.percent(30) {
             let fits = [
                 (OO_SET_ALL, PMO_SET_ALL),
                 (OO_SET_IDENTITY, PMO_SET_IDENTITY),
@@ -519,7 +526,10 @@ impl Generator {
                 .to_owned();
         }
         let md = self.md();
-        Call::Put1 { conn, name, qm, md, options: self.put_options(), data: Body(self.data()) }
+        // Only one thing is wrong with a call: which of two is said first is nowhere written.
+        let one_wrong = model.resolve(&qm, &name).is_err() || name.starts_with("MODEL.");
+        let options = if one_wrong { 0 } else { self.put_options() };
+        Call::Put1 { conn, name, qm, md, options, data: Body(self.data()) }
     }
 
     fn get(&mut self, conn: Conn, hobj: Hobj, model: &Model) -> Call {
@@ -567,7 +577,8 @@ impl Generator {
             }
         }
         let mut buffer = 2000;
-        if self.features.truncation && self.random.percent(12) {
+        let first = gmo.options & GMO_BROWSE_FIRST != 0 && !self.features.first_truncated;
+        if self.features.truncation && !first && self.random.percent(12) {
             buffer = self.random.below(50);
             if self.random.percent(50) {
                 gmo.options |= GMO_ACCEPT_TRUNCATED;

@@ -41,6 +41,11 @@ impl Names {
         id
     }
 
+    /// Whether the queue manager has shown what the model calls so.
+    pub fn knows_id(&self, id: &Id) -> bool {
+        !made(id) || self.ids.contains_key(id)
+    }
+
     pub fn token(&self, token: u64) -> MsgToken {
         self.tokens.get(&token).copied().unwrap_or(MsgToken::NONE)
     }

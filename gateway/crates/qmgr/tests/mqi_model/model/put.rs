@@ -21,16 +21,13 @@ impl Model {
         if handle.options & OO_OUTPUT == 0 {
             return Err(2039);
         }
-        if self.objects[handle.resolved.object].deleted {
-            return Err(2052);
-        }
+        Self::put_options_valid(options)?;
         let needs = [
             (PMO_PASS_ALL, OO_PASS_ALL, 2093),
             (PMO_PASS_IDENTITY, OO_PASS_IDENTITY | OO_PASS_ALL, 2094),
             (PMO_SET_ALL, OO_SET_ALL, 2095),
             (PMO_SET_IDENTITY, OO_SET_IDENTITY | OO_SET_ALL, 2096),
         ];
-        Self::put_options_valid(options)?;
         for (option, open, reason) in needs {
             if options & option != 0 && handle.options & open == 0 {
                 return Err(reason);
@@ -43,6 +40,9 @@ impl Model {
                 return Err(2097);
             }
             passed = Some(from.saved.clone().ok_or(2098)?);
+        }
+        if self.objects[handle.resolved.object].deleted {
+            return Err(2052);
         }
         self.put_on(conn, &handle.resolved, Some(hobj), md, options, passed, data)
     }
@@ -117,10 +117,12 @@ impl Model {
         passed: Option<Context>,
         data: Vec<u8>,
     ) -> Result<Outcome, i32> {
-        let mut warning = Self::check_md(&mut md)?;
-        if resolved.path.iter().any(|index| self.objects[*index].def.put_inhibited) {
-            return Err(2051);
+        let synced = options & PMO_SYNCPOINT != 0;
+        let reports = usize::from(resolved.remote.is_none() && md.report & RO_COA != 0);
+        if synced && self.uncommitted(conn) + 1 + reports > self.settings.max_uncommitted {
+            return Err(2024);
         }
+        let mut warning = Self::check_md(&mut md)?;
         let first = &self.objects[resolved.path[0]].def;
         if md.priority == -1 {
             md.priority = first.priority;
@@ -128,7 +130,6 @@ impl Model {
         if md.persistence == 2 {
             md.persistence = i32::from(first.persistent);
         }
-        let synced = options & PMO_SYNCPOINT != 0;
         let length = data.len();
         let (grouped, progress) = self.put_progress(hobj, &mut md, options, length, synced)?;
         if grouped != 0 {
@@ -145,10 +146,6 @@ impl Model {
         self.resolve_reply(&mut md);
         md.backout = 0;
         let ids = (md.msg_id, md.correl_id, md.group_id, md.seq, md.offset);
-        let reports = usize::from(resolved.remote.is_none() && md.report & RO_COA != 0);
-        if synced && self.uncommitted(conn) + 1 + reports > self.settings.max_uncommitted {
-            return Err(2024);
-        }
         self.place_resolved(resolved, md, data, owner)?;
         if let (Some(hobj), Some(progress)) = (hobj, progress)
             && let Some(handle) = self.handles.get_mut(&hobj)

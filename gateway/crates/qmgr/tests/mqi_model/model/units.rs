@@ -1,6 +1,6 @@
 //! Units of work, expiry, waiting calls, crash and restart: mq-objects.md 1.2, 3.2, 3.3 (NPMCLASS, HARDENBO).
 
-use super::{Message, Model, State, TEMPORARY};
+use super::{Kind, Message, Model, State, TEMPORARY};
 use crate::calls::value::*;
 use crate::calls::{Conn, Outcome};
 
@@ -20,6 +20,10 @@ impl Model {
 
     /// Gets go back to their place with BackoutCount one higher, puts were never there.
     pub fn back_out(&mut self, conn: Conn) {
+        self.back_out_counting(conn, 1);
+    }
+
+    fn back_out_counting(&mut self, conn: Conn, count: i32) {
         for object in &mut self.objects {
             object.messages.retain(|m| m.state != State::PutBy(conn));
             let deleted = object.deleted;
@@ -27,7 +31,7 @@ impl Model {
             for message in &mut object.messages {
                 if message.state == State::GotBy(conn) {
                     message.state = State::Available;
-                    message.md.backout += 1;
+                    message.md.backout += count;
                 }
             }
         }
@@ -57,10 +61,12 @@ impl Model {
     }
 
     /// Ends the waiting calls that can end: by a message in the order of waiting, by an inhibited or deleted queue, by time.
+    /// All that only browse come first: IBM says that a message wakes them all, and one of the others.
     pub fn wake(&mut self) -> Vec<(Conn, Outcome)> {
         let mut woken = Vec::new();
         loop {
             let mut progress = false;
+            self.waiters.sort_by_key(|waiter| waiter.gmo.options & GMO_BROWSES == 0 || waiter.gmo.options & GMO_LOCK != 0);
             let mut at = 0;
             while at < self.waiters.len() {
                 let waiter = self.waiters[at].clone();
@@ -87,17 +93,17 @@ impl Model {
     }
 
     /// What is left after the queue manager ended without a word: units in doubt are backed out, non-persistent messages are
-    /// gone, temporary dynamic queues too.
+    /// gone, temporary dynamic queues too. BackoutCount is that of the back-outs that the queue manager lived to see.
     pub fn crash(&mut self) {
         let conns: Vec<Conn> = self.conns.keys().copied().collect();
         self.waiters.clear();
         for conn in conns {
-            self.back_out(conn);
+            self.back_out_counting(conn, 0);
         }
         self.conns.clear();
         self.handles.clear();
         for object in &mut self.objects {
-            if object.def.dynamic == TEMPORARY {
+            if object.def.dynamic == TEMPORARY && object.def.kind == Kind::Local {
                 object.deleted = true;
             }
             if object.deleted {
