@@ -591,16 +591,6 @@ final class MqiBrowse extends MqiMessages {
             t.mark(() -> t.same("text", "a", text(two, coOp)));
             t.same("both marks count", "b", text(one, FIRST | UNMARKED));
         });
-        at("BROWSE-107", t -> {
-            with(t, "a").close();
-            t.after(() -> mqsc(t, "ALTER QMGR MARKINT(5000)"));
-            mqsc(t, "ALTER QMGR MARKINT(100)");
-            MQQueue one = t.open(A, OPEN_CO_OP);
-            MQQueue two = t.open(t.connect(), A, OPEN_CO_OP);
-            get(one, coOp);
-            Thread.sleep(300);
-            t.mark(() -> t.same("text", "a", text(two, coOp)));
-        });
         at("BROWSE-108", t -> {
             MQQueue q = with(t, "a");
             MQQueue one = t.open(A, OPEN_CO_OP);

@@ -1,5 +1,5 @@
 // What the areas about messages (get, browse, group, report, convert, property, unit) share: queues that can do
-// everything, messages with one thing special, gets with one thing special, a second thread, commands.
+// everything, messages with one thing special, gets with one thing special, a second thread.
 
 import com.ibm.mq.MQException;
 import com.ibm.mq.MQGetMessageOptions;
@@ -8,11 +8,7 @@ import com.ibm.mq.MQPutMessageOptions;
 import com.ibm.mq.MQQueue;
 import com.ibm.mq.MQQueueManager;
 import com.ibm.mq.constants.CMQC;
-import com.ibm.mq.constants.CMQCFC;
-import com.ibm.mq.headers.pcf.PCFMessage;
-import com.ibm.mq.headers.pcf.PCFMessageAgent;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -204,19 +200,6 @@ abstract class MqiMessages extends MqiArea {
         // The call must have reached the queue manager; nothing shows it from outside.
         Thread.sleep(150);
         return task;
-    }
-
-    // Commands.
-
-    /** An MQSC command through the command server, on the channel of administrators. */
-    static void mqsc(MqiCase t, String command) throws Exception {
-        MQQueueManager connection = t.connect("", Map.of(CMQC.CHANNEL_PROPERTY, "DEV.ADMIN.SVRCONN"));
-        PCFMessageAgent agent = new PCFMessageAgent(connection);
-        PCFMessage escape = new PCFMessage(CMQCFC.MQCMD_ESCAPE);
-        escape.addParameter(CMQCFC.MQIACF_ESCAPE_TYPE, CMQCFC.MQET_MQSC);
-        escape.addParameter(CMQCFC.MQCACF_ESCAPE_TEXT, command);
-        agent.setWaitInterval(5);
-        agent.send(escape);
     }
 
     static MQPutMessageOptions pmo(int options) {
