@@ -5,6 +5,7 @@ import static com.ibm.mq.constants.CMQC.*;
 import com.ibm.mq.MQMessage;
 import com.ibm.mq.MQPutMessageOptions;
 import com.ibm.mq.MQQueue;
+import com.ibm.mq.jmqi.MQPMO;
 import java.util.Calendar;
 import java.util.GregorianCalendar;
 import java.util.TimeZone;
@@ -168,6 +169,14 @@ final class MqiContext extends MqiArea {
         others();
     }
 
+    private static void put1(MqiCase t, int options, int context) throws Exception {
+        t.empty(TO);
+        MqiRaw raw = t.raw();
+        MQPMO put = raw.pmo(2, OUT | options);
+        put.setContext(context);
+        raw.put1(raw.od(MQOT_Q, TO), raw.md(2), put, new byte[] {1, 2, 3});
+    }
+
     /** The handle that the context is taken from. */
     private void handles() {
         at("CONTEXT-030", t -> {
@@ -219,18 +228,23 @@ final class MqiContext extends MqiArea {
         });
         at("CONTEXT-037", t -> {
             MQQueue from = saved(t, MQGMO_NO_SYNCPOINT);
-            t.mark(() -> t.qm().put(TO, MqiCase.message("passed on"), pass(MQPMO_PASS_ALL_CONTEXT, from)));
+            t.mark(() -> put1(t, MQPMO_PASS_ALL_CONTEXT, MqiRaw.number(from)));
             allForged(t, t.get(TO));
         });
         at("CONTEXT-038", t -> {
             MQQueue from = saved(t, MQGMO_NO_SYNCPOINT);
-            t.mark(() -> t.qm().put(TO, MqiCase.message("passed on"), pass(MQPMO_PASS_IDENTITY_CONTEXT, from)));
+            t.mark(() -> put1(t, MQPMO_PASS_IDENTITY_CONTEXT, MqiRaw.number(from)));
             identityForged(t, t.get(TO));
         });
         at("CONTEXT-039", t -> {
             MQQueue from = t.open(FROM, SAVE);
+            t.mark(() -> put1(t, MQPMO_PASS_ALL_CONTEXT, MqiRaw.number(from)));
+        });
+        at("CONTEXT-042", t -> {
+            MQQueue from = saved(t, MQGMO_NO_SYNCPOINT);
             t.mark(() -> t.qm().put(TO, MqiCase.message("no"), pass(MQPMO_PASS_ALL_CONTEXT, from)));
         });
+        at("CONTEXT-043", t -> t.mark(() -> put1(t, MQPMO_PASS_ALL_CONTEXT, 7_777_777)));
         at("CONTEXT-040", t -> {
             // The same queue, got through a handle that saves and put through another.
             MQQueue from = saved(t, MQGMO_NO_SYNCPOINT);

@@ -3,6 +3,7 @@
 
 import com.ibm.mq.MQException;
 import com.ibm.mq.MQManagedObject;
+import com.ibm.mq.MQQueue;
 import com.ibm.mq.MQQueueManager;
 import com.ibm.mq.constants.CMQC;
 import com.ibm.mq.jmqi.JmqiEnvironment;
@@ -39,6 +40,13 @@ final class MqiRaw {
         Field field = MQManagedObject.class.getDeclaredField(name);
         field.setAccessible(true);
         return field.get(object);
+    }
+
+    /** The number of a handle, as the Context field of MQPMO wants it. */
+    static int number(MQQueue queue) throws ReflectiveOperationException {
+        Method handle = MQQueue.class.getDeclaredMethod("getHandle");
+        handle.setAccessible(true);
+        return (int) handle.invoke(queue);
     }
 
     private interface Verb {
