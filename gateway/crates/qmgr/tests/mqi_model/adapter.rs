@@ -195,7 +195,7 @@ impl Engine {
         if let Call::Disconnect { conn } = call {
             self.conns.remove(conn);
         }
-        Step { outcome, woken }
+        Step { outcome, woken, also: Vec::new() }
     }
 
     fn send(&mut self, conn: Conn, hobj: Hobj, verb: Verb) -> CallId {

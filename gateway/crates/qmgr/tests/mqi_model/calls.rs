@@ -88,6 +88,7 @@ pub mod value {
     pub const RO_EXPIRATION_DATA: i32 = 0x0060_0000;
     pub const RO_EXPIRATION_FULL: i32 = 0x00e0_0000;
     pub const RO_EXCEPTION: i32 = 0x0100_0000;
+    pub const RO_EXCEPTION_FULL: i32 = 0x0700_0000;
     pub const RO_DISCARD: i32 = 0x0800_0000;
 
     pub const MF_SEGMENT: i32 = 2;
@@ -405,4 +406,6 @@ impl Outcome {
 pub struct Step {
     pub outcome: Outcome,
     pub woken: Vec<(Conn, Outcome)>,
+    /// Of a call that failed: all that is wrong with it. Which of it is said first is nowhere written.
+    pub also: Vec<i32>,
 }

@@ -35,7 +35,9 @@ macro_rules! features {
 
 features! {
     expiry true, "messages that expire";
-    reports false, "COA, COD and expiration reports";
+    coa false, "reports of arrival";
+    cod false, "reports of delivery";
+    expirations false, "reports of expiry";
     groups false, "groups, in logical order and out of it";
     segments false, "segments of logical messages";
     complete false, "MQGMO_COMPLETE_MSG";
@@ -137,6 +139,15 @@ pub fn definitions() -> Vec<Definition> {
         model("MODEL.TEMPORARY", TEMPORARY),
         model("MODEL.PERMANENT", PERMANENT),
     ]
+}
+
+/// What is wrong with a put.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    Md,
+    Options,
+    Context,
 }
 
 pub struct Generator {
@@ -359,7 +370,7 @@ impl Generator {
         text.bytes().cycle().take(length).collect()
     }
 
-    fn md(&mut self) -> Md {
+    fn md(&mut self, wrong: bool) -> Md {
         let mut md = Md::default();
         if self.random.percent(50) {
             md.priority = self.random.below(10) as i32;
@@ -381,22 +392,8 @@ impl Generator {
             md.msg_type = self.random.pick(&[1, 2, 70_000]);
             md.reply_q = self.random.pick(&["Q.REPLY", "REPLY.ALIAS", "NOT.THERE"]).to_owned();
         }
-        if self.features.reports && self.random.percent(12) {
-            let kinds = [RO_COA, RO_COA_DATA, RO_COA_FULL, RO_COD, RO_COD_DATA, RO_COD_FULL, RO_EXCEPTION];
-            md.report = self.random.pick(&kinds) | self.random.pick(&kinds);
-            md.report |= self.random.pick(&[
-                0,
-                0,
-                RO_PASS_MSG_ID,
-                RO_PASS_CORREL_ID,
-                RO_PASS_DISCARD_AND_EXPIRY | RO_DISCARD,
-            ]);
-            if self.features.expiry && self.random.percent(40) {
-                md.report |= self.random.pick(&[RO_EXPIRATION, RO_EXPIRATION_DATA, RO_EXPIRATION_FULL]);
-            }
-            md.reply_q = self.random.pick(&["Q.REPLY", "Q.REPLY", "REPLY.ALIAS"]).to_owned();
-        }
-        if self.features.wrong && self.random.percent(2) {
+        self.reports(&mut md);
+        if wrong {
             match self.random.below(6) {
                 0 => md.msg_type = 0,
                 1 => md.expiry = 0,
@@ -409,6 +406,24 @@ impl Generator {
         md
     }
 
+    fn reports(&mut self, md: &mut Md) {
+        let mut kinds = Vec::new();
+        let Features { coa, cod, expirations, .. } = self.features;
+        let all = [
+            (coa, [RO_COA, RO_COA_DATA, RO_COA_FULL]),
+            (cod, [RO_COD, RO_COD_DATA, RO_COD_FULL]),
+            (expirations, [RO_EXPIRATION, RO_EXPIRATION_DATA, RO_EXPIRATION_FULL]),
+        ];
+        all.iter().filter(|(on, _)| *on).for_each(|(_, some)| kinds.extend(some));
+        if kinds.is_empty() || !self.random.percent(12) {
+            return;
+        }
+        kinds.push(RO_EXCEPTION);
+        md.report = self.random.pick(&kinds) | self.random.pick(&kinds);
+        md.report |= self.random.pick(&[0, 0, RO_PASS_MSG_ID, RO_PASS_CORREL_ID, RO_PASS_DISCARD_AND_EXPIRY | RO_DISCARD]);
+        md.reply_q = self.random.pick(&["Q.REPLY", "Q.REPLY", "REPLY.ALIAS"]).to_owned();
+    }
+
     fn put_options(&mut self) -> i32 {
         let mut options = self.random.pick(&[0, PMO_NO_SYNCPOINT, PMO_SYNCPOINT, PMO_SYNCPOINT]);
         if self.random.percent(20) {
@@ -417,17 +432,32 @@ impl Generator {
         if self.random.percent(10) {
             options |= PMO_NEW_CORREL_ID;
         }
-        if self.features.wrong && self.random.percent(1) {
-            options |= PMO_SYNCPOINT | PMO_NO_SYNCPOINT;
-        }
         options
+    }
+
+    /// What may be wrong with a put, if anything: only one thing, since which of two is said first is nowhere written.
+    fn wrong_of_put(&mut self, conn: Conn, path: &[usize], model: &Model) -> Wrong {
+        let trouble = |index: &usize| {
+            let object = &model.objects[*index];
+            object.deleted || object.def.put_inhibited || model.depth(*index) >= object.def.max_depth
+        };
+        let limit = model.uncommitted(conn) + 2 >= model.settings.max_uncommitted;
+        if !self.features.wrong || !self.random.percent(4) || limit || path.iter().any(trouble) {
+            return Wrong::Nothing;
+        }
+        self.random.pick(&[Wrong::Md, Wrong::Options, Wrong::Context])
     }
 
     fn put(&mut self, conn: Conn, hobj: Hobj, mine: &[Hobj], model: &Model) -> Call {
         let handle = &model.handles[&hobj];
-        let mut md = self.md();
+        let wrong = self.wrong_of_put(conn, &handle.resolved.path, model);
+        let mut md = self.md(wrong == Wrong::Md);
         let mut data = self.data();
         let mut options = self.put_options();
+        if wrong == Wrong::Options {
+            let data = Body(data);
+            return Call::Put { conn, hobj, md, options: PMO_SYNCPOINT | PMO_NO_SYNCPOINT, context: 0, data };
+        }
         let grouping = handle.resolved.remote.is_none() && self.features.groups;
         let unfinished = handle.putting.as_ref().filter(|progress| progress.unfinished());
         let on_groups = model.objects[handle.resolved.object].def.name == "Q.GROUPS";
@@ -474,8 +504,8 @@ impl Generator {
             data.push(b'x');
         }
         let mut context = 0;
-        let both = PMO_SYNCPOINT | PMO_NO_SYNCPOINT;
-        if self.features.contexts && options & both != both && self.random.percent(30) {
+        let bad_context = wrong == Wrong::Context;
+        if self.features.contexts && wrong != Wrong::Md && (bad_context || self.random.percent(30)) {
             let fits = [
                 (OO_SET_ALL, PMO_SET_ALL),
                 (OO_SET_IDENTITY, PMO_SET_IDENTITY),
@@ -486,22 +516,16 @@ impl Generator {
                 .iter()
                 .find(|(open, _)| handle.options & open != 0)
                 .map_or(PMO_NO_CONTEXT, |(_, put)| *put);
-            let any = [
-                PMO_NO_CONTEXT,
-                PMO_DEFAULT_CONTEXT,
-                PMO_SET_ALL,
-                PMO_PASS_ALL,
-                PMO_PASS_IDENTITY,
-                PMO_SET_IDENTITY,
-            ];
-            options |=
-                if self.features.wrong && self.random.percent(5) { self.random.pick(&any) } else { fit };
+            let any = [PMO_SET_ALL, PMO_PASS_ALL, PMO_PASS_IDENTITY, PMO_SET_IDENTITY];
+            let saved = |h: &Hobj| model.handles[h].saved.is_some();
+            options |= if bad_context && mine.iter().any(saved) { self.random.pick(&any) } else { fit };
             if options & (PMO_SET_ALL | PMO_SET_IDENTITY) != 0 {
                 (md.user, md.identity) = ("someone".to_owned(), "identity".to_owned());
                 (md.put_type, md.put_name, md.origin) = (70_000, "a program".to_owned(), "orig".to_owned());
             }
             if options & (PMO_PASS_ALL | PMO_PASS_IDENTITY) != 0 {
-                let saving = mine.iter().copied().filter(|h| model.handles[h].options & OO_SAVE_ALL != 0);
+                let saving =
+                    mine.iter().copied().filter(|h| if bad_context { saved(h) } else { model.handles[h].options & OO_SAVE_ALL != 0 });
                 let saving: Vec<Hobj> = saving.collect();
                 context = if saving.is_empty() { self.random.pick(mine) } else { self.random.pick(&saving) };
             }
@@ -525,10 +549,17 @@ impl Generator {
                 .pick(&["NOT.THERE", "MODEL.PERMANENT", "ALIAS.NOWHERE", "REMOTE.LOST"])
                 .to_owned();
         }
-        let md = self.md();
-        // Only one thing is wrong with a call: which of two is said first is nowhere written.
-        let one_wrong = model.resolve(&qm, &name).is_err() || name.starts_with("MODEL.");
-        let options = if one_wrong { 0 } else { self.put_options() };
+        let resolved = model.resolve(&qm, &name).ok().filter(|resolved| !resolved.is_model);
+        let wrong = match &resolved {
+            Some(resolved) => self.wrong_of_put(conn, &resolved.path, model),
+            None => Wrong::Nothing,
+        };
+        let md = self.md(wrong == Wrong::Md);
+        let options = match wrong {
+            _ if resolved.is_none() => 0,
+            Wrong::Options => PMO_SYNCPOINT | PMO_NO_SYNCPOINT,
+            _ => self.put_options(),
+        };
         Call::Put1 { conn, name, qm, md, options, data: Body(self.data()) }
     }
 

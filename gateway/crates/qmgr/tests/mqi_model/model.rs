@@ -1,6 +1,7 @@
 //! The simplest possible queue manager in memory, from mq-objects.md 1, 2, 3.2 to 3.5 and 5 and from what IBM documents of MQ. No
 //! index, no cleverness: every question is a walk over everything. It knows nothing of the crate that it is compared with.
 
+mod checks;
 mod get;
 mod groups;
 mod handles;
@@ -110,6 +111,8 @@ pub struct Model {
     pub conns: BTreeMap<Conn, Connection>,
     pub handles: BTreeMap<Hobj, Handle>,
     pub waiters: Vec<Waiter>,
+    /// Other reasons for which the call could have failed as well.
+    also: Vec<i32>,
     next_serial: u64,
     next_id: u64,
     next_hobj: Hobj,
@@ -134,6 +137,7 @@ impl Model {
             conns: BTreeMap::new(),
             handles: BTreeMap::new(),
             waiters: Vec::new(),
+            also: Vec::new(),
             next_serial: 0,
             next_id: 0,
             next_hobj: 0,
@@ -193,7 +197,7 @@ impl Model {
             }
         };
         self.expire();
-        Step { outcome, woken: self.wake() }
+        Step { outcome, woken: self.wake(), also: std::mem::take(&mut self.also) }
     }
 
     pub fn new_id(&mut self) -> Id {

@@ -1,6 +1,6 @@
 //! MQPUT, MQPUT1 and the messages that the queue manager makes itself: mq-objects.md 1.2, 1.5, 1.7, 5.4, 5.6.
 
-use super::{Context, Kind, Message, Model, Resolved, State, TEMPORARY, program_of, user_of};
+use super::{Context, Kind, Message, Model, Resolved, State, program_of, user_of};
 use crate::calls::value::*;
 use crate::calls::{Body, Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
 
@@ -15,36 +15,8 @@ impl Model {
         data: Vec<u8>,
     ) -> Result<Outcome, i32> {
         let handle = self.handle(hobj)?.clone();
-        if handle.conn != conn {
-            return Err(2019);
-        }
-        if handle.options & OO_OUTPUT == 0 {
-            return Err(2039);
-        }
-        Self::put_options_valid(options)?;
-        let needs = [
-            (PMO_PASS_ALL, OO_PASS_ALL, 2093),
-            (PMO_PASS_IDENTITY, OO_PASS_IDENTITY | OO_PASS_ALL, 2094),
-            (PMO_SET_ALL, OO_SET_ALL, 2095),
-            (PMO_SET_IDENTITY, OO_SET_IDENTITY | OO_SET_ALL, 2096),
-        ];
-        for (option, open, reason) in needs {
-            if options & option != 0 && handle.options & open == 0 {
-                return Err(reason);
-            }
-        }
-        let mut passed = None;
-        if options & (PMO_PASS_ALL | PMO_PASS_IDENTITY) != 0 {
-            let from = self.handles.get(&context).filter(|h| h.conn == conn).ok_or(2097)?;
-            if from.options & OO_SAVE_ALL == 0 {
-                return Err(2097);
-            }
-            passed = Some(from.saved.clone().ok_or(2098)?);
-        }
-        if self.objects[handle.resolved.object].deleted {
-            return Err(2052);
-        }
-        self.put_on(conn, &handle.resolved, Some(hobj), md, options, passed, data)
+        let (faults, passed) = self.handle_faults(conn, &handle, options, context);
+        self.put_on(conn, &handle.resolved, Some(hobj), md, options, (faults, passed), data)
     }
 
     pub fn put1(
@@ -56,55 +28,15 @@ impl Model {
         options: i32,
         data: Vec<u8>,
     ) -> Result<Outcome, i32> {
-        Self::put_options_valid(options)?;
+        let mut faults = Self::put_option_faults(options);
         if options & PMO_LOGICAL_ORDER != 0 {
-            return Err(2046);
+            faults.push(2046);
         }
         let resolved = self.resolve(qm, name)?;
         if resolved.is_model {
             return Err(2057);
         }
-        self.put_on(conn, &resolved, None, md, options, None, data)
-    }
-
-    fn put_options_valid(options: i32) -> Result<(), i32> {
-        let syncpoints = options & (PMO_SYNCPOINT | PMO_NO_SYNCPOINT);
-        if syncpoints.count_ones() > 1 || (options & PMO_CONTEXTS).count_ones() > 1 {
-            return Err(2046);
-        }
-        Ok(())
-    }
-
-    /// The checks of the descriptor that need no queue; the warning is 2049.
-    fn check_md(md: &mut Md) -> Result<i32, i32> {
-        if md.msg_type < 1 || md.msg_type > 999_999_999 {
-            return Err(2029);
-        }
-        if md.expiry != -1 && md.expiry <= 0 {
-            return Err(2013);
-        }
-        if ![0, 1, 2].contains(&md.persistence) {
-            return Err(2047);
-        }
-        if md.priority < -1 {
-            return Err(2050);
-        }
-        let reports = RO_COA_FULL | RO_COD_FULL | RO_EXPIRATION_FULL | 0x0700_0000;
-        if (md.msg_type == 1 || md.report & reports != 0) && md.reply_q.is_empty() {
-            return Err(2027);
-        }
-        if md.seq < 1 || md.seq > 999_999_999 {
-            return Err(2250);
-        }
-        if md.offset < 0 || md.offset > 999_999_999 {
-            return Err(2251);
-        }
-        let mut warning = 0;
-        if md.priority > 9 {
-            md.priority = 9;
-            warning = 2049;
-        }
-        Ok(warning)
+        self.put_on(conn, &resolved, None, md, options, (faults, None), data)
     }
 
     fn put_on(
@@ -114,15 +46,17 @@ impl Model {
         hobj: Option<Hobj>,
         mut md: Md,
         options: i32,
-        passed: Option<Context>,
+        (mut faults, passed): (Vec<i32>, Option<Context>),
         data: Vec<u8>,
     ) -> Result<Outcome, i32> {
         let synced = options & PMO_SYNCPOINT != 0;
         let reports = usize::from(resolved.remote.is_none() && md.report & RO_COA != 0);
         if synced && self.uncommitted(conn) + 1 + reports > self.settings.max_uncommitted {
-            return Err(2024);
+            faults.push(2024);
         }
-        let mut warning = Self::check_md(&mut md)?;
+        faults.extend(Self::md_faults(&md));
+        let mut warning = if md.priority > 9 { 2049 } else { 0 };
+        md.priority = md.priority.min(9);
         let first = &self.objects[resolved.path[0]].def;
         if md.priority == -1 {
             md.priority = first.priority;
@@ -131,7 +65,18 @@ impl Model {
             md.persistence = i32::from(first.persistent);
         }
         let length = data.len();
-        let (grouped, progress) = self.put_progress(hobj, &mut md, options, length, synced)?;
+        faults.extend(self.place_faults(resolved, &md, length));
+        let (grouped, progress) = match self.put_progress(hobj, &mut md, options, length, synced) {
+            Ok(progress) => progress,
+            Err(reason) => {
+                faults.push(reason);
+                (0, None)
+            }
+        };
+        if let Some(first) = faults.first().copied() {
+            self.also = faults;
+            return Err(first);
+        }
         if grouped != 0 {
             warning = grouped;
         }
@@ -180,44 +125,15 @@ impl Model {
         }
     }
 
-    /// mq-objects.md 5.6.
+    /// mq-objects.md 5.6, 1.7: ReplyToQMgr is never left blank.
     fn resolve_reply(&self, md: &mut Md) {
-        if md.reply_q.is_empty() || !md.reply_qm.is_empty() {
+        if !md.reply_qm.is_empty() {
             return;
         }
         match self.find(&md.reply_q).map(|index| &self.objects[index].def.kind) {
             Some(Kind::Remote { q, qm, .. }) => (md.reply_q, md.reply_qm) = (q.clone(), qm.clone()),
             _ => md.reply_qm = self.settings.name.clone(),
         }
-    }
-
-    /// The checks of the queue that a message goes to, in this order.
-    fn check_place(&self, resolved: &Resolved, md: &Md, length: usize) -> Result<(), i32> {
-        let object = &self.objects[resolved.object];
-        if object.deleted {
-            return Err(2052);
-        }
-        if resolved.path.iter().any(|index| self.objects[*index].def.put_inhibited) {
-            return Err(2051);
-        }
-        if md.persistence == 1 && object.def.dynamic == TEMPORARY {
-            return Err(2048);
-        }
-        if length > self.settings.max_length {
-            return Err(2031);
-        }
-        let room = if resolved.remote.is_some() {
-            object.def.max_length.saturating_sub(4000)
-        } else {
-            object.def.max_length
-        };
-        if length > room {
-            return Err(2030);
-        }
-        if self.depth(resolved.object) >= object.def.max_depth {
-            return Err(2053);
-        }
-        Ok(())
     }
 
     /// Puts a finished message where it goes: on its queue with its COA report, or into a transmission queue.
@@ -228,7 +144,9 @@ impl Model {
         data: Vec<u8>,
         owner: Option<Conn>,
     ) -> Result<(), i32> {
-        self.check_place(resolved, &md, data.len())?;
+        if let Some(reason) = self.place_faults(resolved, &md, data.len()).first() {
+            return Err(*reason);
+        }
         match &resolved.remote {
             None => {
                 let message =
@@ -294,7 +212,6 @@ impl Model {
             msg_type: 4,
             expiry: if discard && feedback != FB_EXPIRATION { left } else { -1 },
             feedback,
-            format: if amount & 3 == 0 { String::new() } else { from.format.clone() },
             msg_id: if from.report & RO_PASS_MSG_ID != 0 { from.msg_id } else { self.new_id() },
             correl_id: if from.report & RO_PASS_CORREL_ID != 0 { from.correl_id } else { from.msg_id },
             backout: 0,
@@ -313,7 +230,7 @@ impl Model {
         let Err(reason) = placed else { return };
         let Some(dead) = self.find(&self.settings.dead_q) else { return };
         let resolved = Resolved { object: dead, path: vec![dead], remote: None, is_model: false };
-        if self.check_place(&resolved, &md, bytes.len() + 172).is_err() {
+        if !self.place_faults(&resolved, &md, bytes.len() + 172).is_empty() {
             return;
         }
         let header = Header::DeadLetter { reason, q: from.reply_q.clone() };
