@@ -46,11 +46,5 @@ pub enum RecordError {
 pub(crate) mod reason {
     use super::Reason;
 
-    pub(crate) const CHAR_ATTR_LENGTH_ERROR: Reason = Reason(2006);
     pub(crate) const DYNAMIC_Q_NAME_ERROR: Reason = Reason(2011);
-    pub(crate) const INHIBIT_VALUE_ERROR: Reason = Reason(2020);
-    pub(crate) const TRIGGER_CONTROL_ERROR: Reason = Reason(2075);
-    pub(crate) const TRIGGER_DEPTH_ERROR: Reason = Reason(2076);
-    pub(crate) const TRIGGER_MSG_PRIORITY_ERR: Reason = Reason(2077);
-    pub(crate) const TRIGGER_TYPE_ERROR: Reason = Reason(2078);
 }

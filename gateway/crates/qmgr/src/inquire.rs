@@ -1,25 +1,21 @@
-//! MQINQ and MQSET, and the values that an attribute has: as it was defined, or as the queue manager supplies it.
+//! MQINQ, and the values that an attribute has: as it was defined, or as the queue manager supplies it. MQSET is in `set`.
 
 use bytes::{BufMut, BytesMut};
 use mq_wire::{CompCode, ObjectName, OpenOptions, QName, Reason, Selector};
 use mqsc::{Attribute, Attributes, Keyword, ObjectKind, Value, row, row_by_selector};
-use store::Batch;
 
 use crate::connection::Target;
-use crate::error::reason;
-use crate::manager::{Answer, QueueManager, done, written};
+use crate::manager::{Answer, QueueManager};
 use crate::object::{Definition, Dynamic};
 use crate::queue::{Local, needs};
-use crate::verb::{ConnId, Effect, Inquired, Now, Reply, SetRequest};
+use crate::verb::{ConnId, Inquired, Reply};
 
 /// Selectors of characters begin here (MQCA_FIRST), those of integers below.
-const FIRST_CHARACTERS: i32 = 2001;
-/// The most selectors in a call (MQRC 2065).
-const SELECTORS_MAX: usize = 256;
+pub(crate) const FIRST_CHARACTERS: i32 = 2001;
+/// The most selectors in a call (2066).
+pub(crate) const SELECTORS_MAX: usize = 256;
 /// What stands for an integer that the type of queue does not have (MQIAV_NOT_APPLICABLE).
 const NOT_APPLICABLE: i32 = -1;
-const INT_ATTR_COUNT_TOO_SMALL: Reason = Reason(2022);
-const CHAR_ATTRS_TOO_SHORT: Reason = Reason(2008);
 /// Platform: UNIX (mq-wire.md 10.3).
 const PLATFORM_UNIX: i32 = 3;
 
@@ -34,44 +30,53 @@ impl QueueManager {
     ) -> Result<Answer, Reason> {
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.handle(handle)?;
+        if selectors.len() > SELECTORS_MAX {
+            return Err(Reason::SELECTOR_LIMIT_EXCEEDED);
+        }
         if !handle.options.contains(OpenOptions::INQUIRE) {
             return Err(Reason::NOT_OPEN_FOR_INQUIRE);
-        }
-        if selectors.len() > SELECTORS_MAX {
-            return Err(Reason::SELECTOR_COUNT_ERROR);
         }
         let (definition, local, position) = match &handle.target {
             Target::QueueManager => (&self.this, None, needs(self.this_position)),
             Target::Queue(route) => {
                 route.check(&self.directory)?;
+                // An alias is asked about itself, not about what it leads to.
                 let object = self.directory.get(route.first).ok_or(Reason::OBJECT_CHANGED)?;
                 (&object.definition, object.local.as_deref(), self.position_of(route.first))
             }
         };
         let (mut integers, mut characters) = (Vec::new(), BytesMut::new());
-        let (mut cc, mut reason) = (CompCode::OK, Reason::NONE);
+        // Of several warnings the first of these is given.
+        let (mut for_other_type, mut too_few, mut too_short) = (false, false, false);
         for selector in selectors {
-            match self.selected(definition, local, *selector)? {
-                Selected::Integer(value) => integers.push(value),
-                Selected::Characters(value) => characters.put_slice(&value),
+            let value = match self.selected(definition, local, *selector)? {
                 Selected::NotForType(length) => {
-                    (cc, reason) = (CompCode::WARNING, Reason::SELECTOR_NOT_FOR_TYPE);
+                    for_other_type = true;
                     match length {
-                        None => integers.push(NOT_APPLICABLE),
-                        Some(length) => characters.put_bytes(b'*', length),
+                        None => Selected::Integer(NOT_APPLICABLE),
+                        Some(length) => Selected::Characters(vec![b'*'; length]),
                     }
                 }
+                value => value,
+            };
+            match value {
+                Selected::Integer(value) if integers.len() < int_count as usize => integers.push(value),
+                // What there is no room for is left out; of characters that is a whole attribute, and all behind it.
+                Selected::Characters(value)
+                    if !too_short && characters.len() + value.len() <= char_length as usize =>
+                {
+                    characters.put_slice(&value);
+                }
+                Selected::Integer(_) => too_few = true,
+                Selected::Characters(_) | Selected::NotForType(_) => too_short = true,
             }
         }
-        // What there is no room for is left out, with a warning (mq-objects.md 2.2: 2022, 2008).
-        if integers.len() > int_count as usize {
-            integers.truncate(int_count as usize);
-            (cc, reason) = (CompCode::WARNING, INT_ATTR_COUNT_TOO_SMALL);
-        }
-        if characters.len() > char_length as usize {
-            characters.truncate(char_length as usize);
-            (cc, reason) = (CompCode::WARNING, CHAR_ATTRS_TOO_SHORT);
-        }
+        let (cc, reason) = match (for_other_type, too_few, too_short) {
+            (true, _, _) => (CompCode::WARNING, Reason::SELECTOR_NOT_FOR_TYPE),
+            (_, true, _) => (CompCode::WARNING, Reason::INT_ATTR_COUNT_TOO_SMALL),
+            (_, _, true) => (CompCode::WARNING, Reason::CHAR_ATTRS_TOO_SHORT),
+            _ => (CompCode::OK, Reason::NONE),
+        };
         let inquired = Inquired { cc, reason, integers, characters: characters.freeze() };
         Ok(Answer::at(position, Reply::Inquired(Box::new(inquired))))
     }
@@ -157,29 +162,6 @@ impl QueueManager {
             _ => return row(definition.kind, attribute)?.default_value(),
         })
     }
-
-    pub(crate) fn set(
-        &mut self,
-        now: Now,
-        conn: ConnId,
-        request: &SetRequest,
-        batch: &mut Batch,
-        out: &mut Vec<Effect>,
-    ) -> Result<Answer, Reason> {
-        let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
-        let handle = connection.handle(request.handle)?;
-        if !handle.options.contains(OpenOptions::SET) {
-            return Err(Reason::NOT_OPEN_FOR_SET);
-        }
-        let Target::Queue(route) = &handle.target else { return Err(Reason::NOT_OPEN_FOR_SET) };
-        route.check(&self.directory)?;
-        let number = route.first;
-        let object = self.directory.get(number).ok_or(Reason::OBJECT_CHANGED)?;
-        let attributes = settings(object.definition.kind, request)?;
-        self.may_define()?;
-        self.alter_queue(now, number, &attributes, batch, out);
-        Ok(Answer::at(written(batch), done()))
-    }
 }
 
 /// The command queue, which the queue manager names (mq-objects.md 3.2).
@@ -190,40 +172,4 @@ enum Selected {
     Characters(Vec<u8>),
     /// With the length, if it is characters.
     NotForType(Option<usize>),
-}
-
-/// What MQSET may change (mq-objects.md 3.3).
-const SETTABLE: &[(Attribute, Reason)] = &[
-    (Attribute::GET, reason::INHIBIT_VALUE_ERROR),
-    (Attribute::PUT, reason::INHIBIT_VALUE_ERROR),
-    (Attribute::DISTL, Reason::SELECTOR_ERROR),
-    (Attribute::TRIGGER, reason::TRIGGER_CONTROL_ERROR),
-    (Attribute::TRIGTYPE, reason::TRIGGER_TYPE_ERROR),
-    (Attribute::TRIGMPRI, reason::TRIGGER_MSG_PRIORITY_ERR),
-    (Attribute::TRIGDPTH, reason::TRIGGER_DEPTH_ERROR),
-    (Attribute::TRIGDATA, reason::CHAR_ATTR_LENGTH_ERROR),
-];
-
-/// The attributes that an MQSET sets.
-fn settings(kind: ObjectKind, request: &SetRequest) -> Result<Attributes, Reason> {
-    let mut attributes = Attributes::new();
-    let mut integers = request.integers.iter();
-    let mut characters: &[u8] = &request.characters;
-    for selector in &request.selectors {
-        let row = row_by_selector(kind, *selector).ok_or(Reason::SELECTOR_ERROR)?;
-        let settable = SETTABLE.iter().find(|(attribute, _)| *attribute == row.attribute());
-        let (attribute, refusal) = settable.ok_or(Reason::SELECTOR_ERROR)?;
-        let value = if *selector < FIRST_CHARACTERS {
-            let number = integers.next().ok_or(Reason::INT_ATTR_COUNT_ERROR)?;
-            row.value_from_number(*number).map_err(|_| *refusal)?
-        } else {
-            let length = row.default_value().and_then(|value| row.characters(&value)).map_or(0, |c| c.len());
-            let split = characters.split_at_checked(length);
-            let (text, rest) = split.ok_or(reason::CHAR_ATTR_LENGTH_ERROR)?;
-            characters = rest;
-            row.value_from_characters(text).map_err(|_| *refusal)?
-        };
-        attributes.set(*attribute, value);
-    }
-    Ok(attributes)
 }

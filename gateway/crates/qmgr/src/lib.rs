@@ -34,7 +34,7 @@
 //! | `attributes`, `object`, `defaults` | definitions: the table of attributes, their record, the default objects |
 //! | `resolve`, `route` | name resolution (mq-objects.md 5), and its explanation |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
-//! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `unit` | the verbs |
+//! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `set`, `unit` | the verbs |
 //! | `order`, `segment`, `report`, `headers` | groups and segments at a put, reports |
 //! | `sweep` | expiry |
 //! | `special` | what few messages have beside their entry: reports wanted, groups, properties |
@@ -73,6 +73,7 @@ mod resolve;
 mod route;
 mod run;
 mod segment;
+mod set;
 mod settings;
 mod special;
 mod start;

@@ -14,5 +14,6 @@ mod owner;
 mod resolution;
 mod restart;
 mod room;
+mod selectors;
 mod units;
 mod waits;
