@@ -215,6 +215,7 @@ final class MqiConvert extends MqiMessages {
             t.same("CodedCharSetId", 850, got.characterSet);
         });
         asIs("CONVERT-069", text, "mqstr", 819, BIG, 850, BIG);
+        asIs("CONVERT-070", new byte[] {'a', (byte) 0xff, (byte) 0xfe, 'b'}, CMQC.MQFMT_STRING, 1208, BIG, 819, BIG);
     }
 
     // Headers, written by hand: big- or little-endian numbers, texts in a code page.

@@ -20,6 +20,7 @@ final class MqiReport extends MqiMessages {
     @Override
     void define() {
         arrival();
+        exceptions();
         delivery();
         expiration();
         ids();
@@ -167,6 +168,20 @@ final class MqiReport extends MqiMessages {
             t.mark(() -> put(q, asking("x", COA | CMQC.MQRO_EXCEPTION)));
             noReport(t);
         });
+    }
+
+    /** Exceptions are reported by those who move messages on: delivered here there is none. */
+    private void exceptions() {
+        int[] options = {CMQC.MQRO_EXCEPTION, CMQC.MQRO_EXCEPTION_WITH_DATA, CMQC.MQRO_EXCEPTION_WITH_FULL_DATA};
+        for (int i = 0; i < options.length; i++) {
+            int option = options[i];
+            at("REPORT-01" + (3 + i), t -> {
+                MQQueue q = queue(t, A);
+                t.mark(() -> put(q, asking("x", option | CMQC.MQRO_DISCARD_MSG)));
+                t.same("Report", option | CMQC.MQRO_DISCARD_MSG, get(q, NOSYNC).report);
+                noReport(t);
+            });
+        }
     }
 
     /** Gets a message whose get makes a report; what comes is of a length. */
