@@ -45,8 +45,16 @@ pub struct Converter {
     from: Charset,
     to: Charset,
     newline_to_line_feed: bool,
-    /// For two single-byte pages: each byte, and whether it is a substitute.
-    map: Option<Box<[(u8, bool); 256]>>,
+    /// What each byte of a single-byte page becomes.
+    map: Option<Box<[Encoded; 256]>>,
+}
+
+/// One character in the target.
+#[derive(Debug, Clone, Copy, Default)]
+struct Encoded {
+    bytes: [u8; 4],
+    length: u8,
+    is_substitute: bool,
 }
 
 impl Converter {
@@ -66,19 +74,20 @@ impl Converter {
                 EbcdicNewline::Iso => target.family() != Some(Family::Iso),
             };
         let mut converter = Self { from: source, to: target, newline_to_line_feed, map: None };
-        if let (Charset::Page(source), Charset::Page(target)) = (source, target) {
-            let mut map = Box::new([(0, false); 256]);
+        if let Charset::Page(source) = source {
+            let mut map = Box::new([Encoded::default(); 256]);
+            let mut one = Vec::with_capacity(4);
             for (byte, to) in (0..=u8::MAX).zip(map.iter_mut()) {
-                let found = source.character(byte).and_then(|c| target.byte(converter.newline(c)));
-                *to = (found.unwrap_or(target.substitute()), found.is_none());
+                one.clear();
+                to.is_substitute = !converter.append(source.character(byte), &mut one);
+                for (place, byte) in to.bytes.iter_mut().zip(&one) {
+                    *place = *byte;
+                    to.length += 1;
+                }
             }
             converter.map = Some(map);
         }
         Ok(converter)
-    }
-
-    fn newline(&self, character: char) -> char {
-        if character == '\u{85}' && self.newline_to_line_feed { '\n' } else { character }
     }
 
     /// Whether bytes stay what they are.
@@ -90,25 +99,44 @@ impl Converter {
     /// in case of an error.
     pub fn convert(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, InvalidText> {
         let (start, mut substituted) = (out.len(), 0);
+        out.reserve(bytes.len());
         if let Some(map) = &self.map {
-            out.extend(bytes.iter().map(|byte| {
-                let (to, is_substitute) = map[usize::from(*byte)];
-                substituted += usize::from(is_substitute);
-                to
-            }));
+            if let Charset::Page(_) = self.to {
+                out.extend(bytes.iter().map(|byte| {
+                    let encoded = &map[usize::from(*byte)];
+                    substituted += usize::from(encoded.is_substitute);
+                    encoded.bytes[0]
+                }));
+                return Ok(substituted);
+            }
+            for byte in bytes {
+                let encoded = &map[usize::from(*byte)];
+                match encoded.length {
+                    1 => out.push(encoded.bytes[0]),
+                    length => out.extend_from_slice(&encoded.bytes[..usize::from(length)]),
+                }
+                substituted += usize::from(encoded.is_substitute);
+            }
             return Ok(substituted);
         }
         let done = self.from.decode(bytes, |character| {
-            let character = character.map(|character| self.newline(character));
-            if !character.is_some_and(|character| self.to.encode(character, out)) {
-                self.to.substitute(out);
-                substituted += 1;
-            }
+            substituted += usize::from(!self.append(character, out));
         });
         done.map(|()| substituted).map_err(|offset| {
             out.truncate(start);
             InvalidText { offset }
         })
+    }
+
+    /// Appends a character, or the substitution character and says false.
+    fn append(&self, character: Option<char>, out: &mut Vec<u8>) -> bool {
+        let is_newline = character == Some('\u{85}') && self.newline_to_line_feed;
+        let character = if is_newline { Some('\n') } else { character };
+        let encoded = character.is_some_and(|character| self.to.encode(character, out));
+        if !encoded {
+            self.to.substitute(out);
+        }
+        encoded
     }
 }
 

@@ -26,9 +26,14 @@ pub(crate) enum Family {
     Pc,
 }
 
-/// Each code point with its byte, in the order of code points.
+/// Where each character is.
 #[derive(Debug)]
-struct Places(Vec<(u16, u8)>);
+struct Places {
+    /// The bytes of the code points below 256, for most of which this is all.
+    low: [Option<u8>; 256],
+    /// Each code point with its byte, in the order of code points.
+    all: Vec<(u16, u8)>,
+}
 
 /// The bytes of a page as ISO 8859-1 and back, one-to-one.
 #[derive(Debug)]
@@ -59,13 +64,23 @@ impl Page {
     /// The byte of this character.
     pub(crate) fn byte(&self, character: char) -> Option<u8> {
         let code = u16::try_from(u32::from(character)).ok()?;
-        let Places(places) = self.places.get_or_init(|| {
-            let mut places: Vec<_> = self.codes.iter().copied().zip(0..=u8::MAX).collect();
-            places.retain(|(code, _)| *code != UNDEFINED);
-            places.sort_unstable();
-            Places(places)
+        let places = self.places.get_or_init(|| {
+            let mut all: Vec<_> = self.codes.iter().copied().zip(0..=u8::MAX).collect();
+            all.retain(|(code, _)| *code != UNDEFINED);
+            all.sort_unstable();
+            let mut low = [None; 256];
+            for (code, byte) in &all {
+                if let Some(place) = low.get_mut(usize::from(*code)) {
+                    *place = Some(*byte);
+                }
+            }
+            Places { low, all }
         });
-        places.binary_search_by_key(&code, |(code, _)| *code).ok().map(|place| places[place].1)
+        if let Some(place) = places.low.get(usize::from(code)) {
+            return *place;
+        }
+        let place = places.all.binary_search_by_key(&code, |(code, _)| *code).ok()?;
+        Some(places.all[place].1)
     }
 
     /// What stands for a character that the page has not got: SUB, in EBCDIC and in ASCII.
