@@ -10,6 +10,7 @@ mod dead_letters;
 mod defaults;
 mod graceful_stop;
 mod interop;
+mod mqi;
 mod mqsc_scripts;
 mod start_errors;
 
