@@ -40,12 +40,13 @@ pub(crate) fn without_extension(md: Mqmd) -> Mqmd {
     }
 }
 
-/// The descriptor and the data of a message whose descriptor is of version 1 and whose data begins with an MQMDE: one
-/// of version 2, and what follows. None if there is none that counts: it must be in the encoding and the character
+/// The descriptor and the data of a message whose data begins with an MQMDE, and whose descriptor says nothing of what
+/// that does: one of version 2, and what follows. None if there is none that counts: it must be in the encoding and the character
 /// set of the queue manager, else it is data. What is there and is none is an error (2248).
 pub(crate) fn take_extension(md: &Mqmd, body: &Bytes, ccsid: Ccsid) -> Result<Option<(Mqmd, Bytes)>, Reason> {
     let own = md.encoding == Encoding::NATIVE && (md.ccsid == Ccsid::Q_MGR || md.ccsid == ccsid);
-    if md.version != 1 || md.format != FormatName::MD_EXTENSION || !own {
+    let said = md.version >= 2 && is_extended(md);
+    if said || md.format != FormatName::MD_EXTENSION || !own {
         return Ok(None);
     }
     let mut reader = Reader::new(body, Coding::NATIVE);

@@ -8,8 +8,8 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, MessageFlags, Mqdlh, Mqmd, Mqod,
-    MsgId, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
+    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, Mqdlh, Mqmd, Mqod, MsgId, MsgType,
+    OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
 };
 use store::{Batch, Commit, UnitId};
 
@@ -26,6 +26,9 @@ use crate::verb::{ConnId, Effect, Now, Properties, Rights};
 const DATA_LENGTH: usize = 100;
 /// Headers that may come on top of MAXMSGL of the queue manager.
 const HEADERS_MAX: u32 = 4_000;
+
+/// What is passed on of an expiry that is over, in tenths of a second: a minute, else the report would expire at once.
+const EXPIRED: i32 = 600;
 
 /// What a report tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,8 +171,7 @@ impl QueueManager {
     ) {
         let Some(md) = descriptor(envelope).filter(|md| Kind::Expiration.is_wanted(md)) else { return };
         let mut held = Vec::new();
-        // Nothing is left of its time, and a report that has none would expire at once.
-        self.report(now, Kind::Expiration, (&md, body), -1, None, batch, &mut held);
+        self.report(now, Kind::Expiration, (&md, body), EXPIRED, None, batch, &mut held);
         self.show_reports(now, held, batch, out);
     }
 
@@ -313,7 +315,6 @@ fn describe(
 ) -> Mqmd {
     let passed = md.report.contains(ReportOptions::PASS_DISCARD_AND_EXPIRY);
     let discard = passed && md.report.contains(ReportOptions::DISCARD_MSG);
-    let segment = md.msg_flags.contains(MessageFlags::SEGMENT);
     let pass_msg_id = md.report.contains(ReportOptions::PASS_MSG_ID);
     let pass_correl_id = md.report.contains(ReportOptions::PASS_CORREL_ID);
     let (put_date, put_time) = put_date_time(now.wall_ms);
@@ -345,6 +346,6 @@ fn describe(
         msg_seq_number: md.msg_seq_number,
         offset: md.offset,
         msg_flags: md.msg_flags,
-        original_length: if segment { i32::try_from(length).unwrap_or(i32::MAX) } else { -1 },
+        original_length: i32::try_from(length).unwrap_or(i32::MAX),
     }
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod messages;
 mod model;
 mod owner;
+mod reports;
 mod resolution;
 mod restart;
 mod room;

@@ -420,7 +420,13 @@ impl Generator {
         }
         kinds.push(RO_EXCEPTION);
         md.report = self.random.pick(&kinds) | self.random.pick(&kinds);
-        md.report |= self.random.pick(&[0, 0, RO_PASS_MSG_ID, RO_PASS_CORREL_ID, RO_PASS_DISCARD_AND_EXPIRY | RO_DISCARD]);
+        md.report |= self.random.pick(&[
+            0,
+            0,
+            RO_PASS_MSG_ID,
+            RO_PASS_CORREL_ID,
+            RO_PASS_DISCARD_AND_EXPIRY | RO_DISCARD,
+        ]);
         md.reply_q = self.random.pick(&["Q.REPLY", "Q.REPLY", "REPLY.ALIAS"]).to_owned();
     }
 
@@ -524,8 +530,9 @@ impl Generator {
                 (md.put_type, md.put_name, md.origin) = (70_000, "a program".to_owned(), "orig".to_owned());
             }
             if options & (PMO_PASS_ALL | PMO_PASS_IDENTITY) != 0 {
-                let saving =
-                    mine.iter().copied().filter(|h| if bad_context { saved(h) } else { model.handles[h].options & OO_SAVE_ALL != 0 });
+                let saving = mine.iter().copied().filter(|h| {
+                    if bad_context { saved(h) } else { model.handles[h].options & OO_SAVE_ALL != 0 }
+                });
                 let saving: Vec<Hobj> = saving.collect();
                 context = if saving.is_empty() { self.random.pick(mine) } else { self.random.pick(&saving) };
             }

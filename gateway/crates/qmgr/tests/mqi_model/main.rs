@@ -64,65 +64,92 @@ fn hundred_thousand_calls() {
 #[test]
 fn the_model_finds_planted_faults() {
     let mut plants: Vec<(&str, Box<dyn FnMut(&Call, &mut Step) -> bool>)> = vec![
-        ("a message is lost", Box::new(|_, step| match &step.outcome.seen {
-            Seen::Got(_) => {
-                step.outcome = Outcome::failed(2033);
-                true
-            }
-            _ => false,
-        })),
-        ("a message has other data", Box::new(|_, step| change(step, |got| match got.data.bytes.0.first_mut() {
-            Some(byte) => {
-                *byte ^= 1;
-                true
-            }
-            None => false,
-        }))),
-        ("the backout count is one too high", Box::new(|_, step| {
-            change(step, |got| {
-                got.md.backout += 1;
-                true
-            })
-        })),
-        ("two messages have one id", Box::new({
-            let mut before = None;
-            move |_, step| match &mut step.outcome.seen {
-                Seen::Put { msg_id, .. } => {
-                    let first = *before.get_or_insert(*msg_id);
-                    let other = first != *msg_id;
-                    *msg_id = first;
-                    other
+        (
+            "a message is lost",
+            Box::new(|_, step| match &step.outcome.seen {
+                Seen::Got(_) => {
+                    step.outcome = Outcome::failed(2033);
+                    true
                 }
                 _ => false,
-            }
-        })),
-        ("the depth is one too low", Box::new(|call, step| match &mut step.outcome.seen {
-            Seen::Values(values) if matches!(call, Call::Inquire { selectors, .. } if selectors[0] == SEL_DEPTH) => {
-                values[0] -= 1;
-                true
-            }
-            _ => false,
-        })),
-        ("a full queue takes one more", Box::new(|_, step| {
-            let full = step.outcome.reason == 2053;
-            if full {
-                (step.outcome.cc, step.outcome.reason) = (0, 0);
-            }
-            full
-        })),
+            }),
+        ),
+        (
+            "a message has other data",
+            Box::new(|_, step| {
+                change(step, |got| match got.data.bytes.0.first_mut() {
+                    Some(byte) => {
+                        *byte ^= 1;
+                        true
+                    }
+                    None => false,
+                })
+            }),
+        ),
+        (
+            "the backout count is one too high",
+            Box::new(|_, step| {
+                change(step, |got| {
+                    got.md.backout += 1;
+                    true
+                })
+            }),
+        ),
+        (
+            "two messages have one id",
+            Box::new({
+                let mut before = None;
+                move |_, step| match &mut step.outcome.seen {
+                    Seen::Put { msg_id, .. } => {
+                        let first = *before.get_or_insert(*msg_id);
+                        let other = first != *msg_id;
+                        *msg_id = first;
+                        other
+                    }
+                    _ => false,
+                }
+            }),
+        ),
+        (
+            "the depth is one too low",
+            Box::new(|call, step| match &mut step.outcome.seen {
+                Seen::Values(values) if matches!(call, Call::Inquire { selectors, .. } if selectors[0] == SEL_DEPTH) =>
+                {
+                    values[0] -= 1;
+                    true
+                }
+                _ => false,
+            }),
+        ),
+        (
+            "a full queue takes one more",
+            Box::new(|_, step| {
+                let full = step.outcome.reason == 2053;
+                if full {
+                    (step.outcome.cc, step.outcome.reason) = (0, 0);
+                }
+                full
+            }),
+        ),
         ("a waiting call is not woken", Box::new(|_, step| step.woken.pop().is_some())),
-        ("another call is woken too", Box::new(|_, step| {
-            let woken = step.woken.first().cloned();
-            step.woken.extend(woken.map(|(conn, outcome)| (conn + 1, outcome)));
-            !step.woken.is_empty()
-        })),
-        ("a warning is no warning", Box::new(|_, step| {
-            let warning = step.outcome.cc == 1;
-            if warning {
-                step.outcome.cc = 0;
-            }
-            warning
-        })),
+        (
+            "another call is woken too",
+            Box::new(|_, step| {
+                let woken = step.woken.first().cloned();
+                step.woken.extend(woken.map(|(conn, outcome)| (conn + 1, outcome)));
+                !step.woken.is_empty()
+            }),
+        ),
+        (
+            "a warning is no warning",
+            Box::new(|_, step| {
+                let warning = step.outcome.cc == 1;
+                if warning {
+                    step.outcome.cc = 0;
+                }
+                warning
+            }),
+        ),
     ];
     for (what, plant) in &mut plants {
         let mut planted = false;
@@ -130,7 +157,10 @@ fn the_model_finds_planted_faults() {
         let found = Pair::new(1).run(Features::NOW, 5000, &mut fault);
         assert!(planted, "{what}: never planted");
         let text = found.expect_err(what);
-        assert!(text.starts_with("seed 1 step ") && text.contains("\nexpected ") && text.contains("\ncame "), "{text}");
+        assert!(
+            text.starts_with("seed 1 step ") && text.contains("\nexpected ") && text.contains("\ncame "),
+            "{text}"
+        );
     }
 }
 

@@ -8,11 +8,21 @@ impl Model {
     /// mq-objects.md 1.5: two of a kind.
     pub fn put_option_faults(options: i32) -> Vec<i32> {
         let syncpoints = options & (PMO_SYNCPOINT | PMO_NO_SYNCPOINT);
-        if syncpoints.count_ones() > 1 || (options & PMO_CONTEXTS).count_ones() > 1 { vec![2046] } else { Vec::new() }
+        if syncpoints.count_ones() > 1 || (options & PMO_CONTEXTS).count_ones() > 1 {
+            vec![2046]
+        } else {
+            Vec::new()
+        }
     }
 
     /// What the handle does not allow, and the context to pass.
-    pub fn handle_faults(&self, conn: Conn, handle: &Handle, options: i32, context: Hobj) -> (Vec<i32>, Option<Context>) {
+    pub fn handle_faults(
+        &self,
+        conn: Conn,
+        handle: &Handle,
+        options: i32,
+        context: Hobj,
+    ) -> (Vec<i32>, Option<Context>) {
         let mut faults = Self::put_option_faults(options);
         if handle.conn != conn {
             faults.push(2019);

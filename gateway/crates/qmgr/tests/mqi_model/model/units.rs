@@ -66,7 +66,9 @@ impl Model {
         let mut woken = Vec::new();
         loop {
             let mut progress = false;
-            self.waiters.sort_by_key(|waiter| waiter.gmo.options & GMO_BROWSES == 0 || waiter.gmo.options & GMO_LOCK != 0);
+            self.waiters.sort_by_key(|waiter| {
+                waiter.gmo.options & GMO_BROWSES == 0 || waiter.gmo.options & GMO_LOCK != 0
+            });
             let mut at = 0;
             while at < self.waiters.len() {
                 let waiter = self.waiters[at].clone();
