@@ -4,6 +4,9 @@ import com.ibm.mq.MQGetMessageOptions;
 import com.ibm.mq.MQMessage;
 import com.ibm.mq.MQQueue;
 import com.ibm.mq.constants.CMQC;
+import com.ibm.mq.jmqi.MQGMO;
+import com.ibm.mq.jmqi.MQMD;
+import com.ibm.mq.jmqi.handles.Hobj;
 
 final class MqiGetStates extends MqiMessages {
     static final String A = MqiGet.A;
@@ -16,6 +19,59 @@ final class MqiGetStates extends MqiMessages {
         expiry();
         order();
         states();
+        versions();
+    }
+
+    /** A raw get with a version of MQGMO and of MQMD; the text that came. */
+    private static String raw(MqiCase t, int gmoVersion, int mdVersion, int options, byte[] id) throws Exception {
+        MqiRaw raw = t.raw();
+        Hobj handle = raw.open(raw.od(CMQC.MQOT_Q, A), IN).getHobj();
+        MQGMO get = raw.gmo(gmoVersion, options);
+        get.setMatchOptions(CMQC.MQMO_NONE);
+        MQMD descriptor = raw.md(mdVersion);
+        descriptor.setCorrelId(id);
+        byte[] data = new byte[100];
+        return new String(data, 0, raw.get(handle, descriptor, get, data.length, data), "US-ASCII");
+    }
+
+    private void versions() {
+        at("GET-160", t -> {
+            put(queue(t, A), correlated("x", C1));
+            t.mark(() -> raw(t, 1, 1, NOSYNC, MqiGet.C2));
+            t.same("version 2 looks at MatchOptions", "x", raw(t, 2, 1, NOSYNC, MqiGet.C2));
+        });
+        at("GET-161", t -> {
+            put(queue(t, A), correlated("x", C1));
+            t.mark(() -> t.same("text", "x", raw(t, 1, 1, NOSYNC, C1)));
+        });
+        at("GET-162", t -> {
+            put(queue(t, A), "x");
+            for (int option : new int[] {CMQC.MQGMO_LOGICAL_ORDER, CMQC.MQGMO_COMPLETE_MSG,
+                CMQC.MQGMO_ALL_MSGS_AVAILABLE, CMQC.MQGMO_ALL_SEGMENTS_AVAILABLE})
+                t.mark(() -> raw(t, 1, 2, NOSYNC | option, new byte[24]));
+        });
+        at("GET-163", t -> {
+            put(queue(t, A), "x");
+            t.mark(() -> raw(t, 9, 2, NOSYNC, new byte[24]));
+        });
+        at("GET-164", t -> {
+            put(queue(t, A), "x");
+            t.mark(() -> raw(t, 2, 7, NOSYNC, new byte[24]));
+        });
+        at("GET-165", t -> {
+            put(queue(t, A), "x");
+            for (int version = 2; version <= 4; version++) {
+                int number = version;
+                t.mark(() -> t.same("text", "x", raw(t, number, 2, NOSYNC, new byte[24])));
+                put(queue(t, A), "x");
+            }
+        });
+        at("GET-166", t -> {
+            queue(t, A);
+            MqiRaw raw = t.raw();
+            Hobj handle = raw.open(raw.od(CMQC.MQOT_Q, A), OUT).getHobj();
+            t.mark(() -> raw.put(handle, raw.md(1), raw.pmo(9, 0), new byte[1]));
+        });
     }
 
     private void expiry() {

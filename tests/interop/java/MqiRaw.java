@@ -8,6 +8,7 @@ import com.ibm.mq.MQQueueManager;
 import com.ibm.mq.constants.CMQC;
 import com.ibm.mq.jmqi.JmqiEnvironment;
 import com.ibm.mq.jmqi.JmqiMQ;
+import com.ibm.mq.jmqi.MQGMO;
 import com.ibm.mq.jmqi.MQMD;
 import com.ibm.mq.jmqi.MQOD;
 import com.ibm.mq.jmqi.MQPMO;
@@ -114,6 +115,21 @@ final class MqiRaw {
     void put(Hobj handle, MQMD descriptor, MQPMO options, byte[] data) throws MQException {
         call((completion, reason) -> mq.MQPUT(connection, handle, descriptor, options, data.length,
             ByteBuffer.wrap(data), completion, reason));
+    }
+
+    /** The length of the message that is got. */
+    int get(Hobj handle, MQMD descriptor, MQGMO options, int length, byte[] data) throws MQException {
+        Pint dataLength = env.newPint();
+        call((completion, reason) -> mq.MQGET(connection, handle, descriptor, options, length, ByteBuffer.wrap(data),
+            dataLength, completion, reason));
+        return dataLength.x;
+    }
+
+    MQGMO gmo(int version, int options) {
+        MQGMO get = env.newMQGMO();
+        get.setVersion(version);
+        get.setOptions(options);
+        return get;
     }
 
     void put1(MQOD object, MQMD descriptor, MQPMO options, byte[] data) throws MQException {
