@@ -26,7 +26,7 @@ pub use problem::{Location, Problem, Problems, Source};
 pub use section::Section;
 pub use sections::{Admin, Devices, GatewaySection, Limits, Log, QueueManager, StoreSection};
 pub use setting::Setting;
-pub use values::{DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
+pub use values::{ByteOrder, DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
 
 use section::read_section;
 

@@ -189,14 +189,12 @@ impl Service {
         let handshake = Duration::from_secs(config.limits.handshake_seconds_max.into());
         let mq = Arc::new(MqServer {
             core: core.connection(),
-            config: Arc::new(mq_channel::ServerConfig {
-                handshake_timeout: handshake,
-                ..mq_channel::ServerConfig::new(config.queue_manager.name, identity.qmgr_id)
-            }),
+            config: Arc::new(mq::server_config(&config.queue_manager, identity.qmgr_id, handshake)?),
             bodies: bodies.clone(),
             quiesce: intake.clone(),
             stop: connections.clone(),
             count: Arc::new(ConnectionCount::default()),
+            instances: mq::Instances::default(),
             write_stall,
         });
         let devices = Arc::new(DeviceServer {
@@ -277,7 +275,8 @@ impl Service {
                 listener,
                 slots,
                 self.tracker.clone(),
-                self.intake.clone(),
+                // Who comes while the queue manager quiesces is told so in reply to MQCONN.
+                self.connections.clone(),
                 serve,
             ));
         }

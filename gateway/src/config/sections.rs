@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mq_wire::{QMgrName, QName};
 
 use super::section::section;
-use super::values::{DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
+use super::values::{ByteOrder, DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
 
 const fn loopback(port: u16) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
@@ -29,6 +29,10 @@ section! {
         mqsc_continue: bool = false;
         /// Whether the DEV objects are defined.
         dev_objects: bool = true;
+        /// Byte order of what MQ clients are sent; they take it over.
+        byte_order: ByteOrder = ByteOrder::Little;
+        /// The highest level of the protocol that MQ clients are offered; up to 12 sockets are not shared.
+        fap_level_max: u32 = 14, in 12..=14;
     }
 }
 

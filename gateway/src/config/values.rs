@@ -80,6 +80,16 @@ words! {
 }
 
 words! {
+    /// The order of the bytes of integers.
+    pub enum ByteOrder, "\"little\" or \"big\"" {
+        /// The lowest byte first.
+        Little = "little";
+        /// The highest byte first.
+        Big = "big";
+    }
+}
+
+words! {
     /// How a line of the log looks.
     pub enum LogFormat, "\"text\" or \"json\"" {
         /// For people.

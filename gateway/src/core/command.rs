@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use mq_wire::{ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
+use mq_wire::{Ccsid, ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
 use mqe::frame::{ErrorCode, Frame, MessageHead};
 use mqe::{DeviceMessage, DeviceName, RequestId, Sequence, Uid};
 use mqe_exits::ExitMessage;
@@ -88,6 +88,15 @@ pub(crate) enum Command {
 pub(crate) struct ChannelTerms {
     pub(crate) max_msg_length: u32,
     pub(crate) heartbeat_s: u32,
+    /// SHARECNV.
+    pub(crate) conversations: u32,
+    /// MAXINST, and MAXINSTC for one address.
+    pub(crate) instances_max: u32,
+    pub(crate) instances_of_client_max: u32,
+    /// DISCINT; 0 is never.
+    pub(crate) idle_s: u32,
+    /// CCSID of the queue manager.
+    pub(crate) ccsid: Ccsid,
     /// As whom its users act; none: as themselves.
     pub(crate) mca_user: Option<UserId>,
 }

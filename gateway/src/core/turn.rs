@@ -345,6 +345,11 @@ impl Core {
                             .filter(|length| *length > 0)
                             .unwrap_or(MAX_MSG_LENGTH),
                         heartbeat_s: u32::try_from(view.hbint).unwrap_or_default(),
+                        conversations: u32::try_from(view.sharecnv).unwrap_or_default(),
+                        instances_max: u32::try_from(view.maxinst).unwrap_or_default(),
+                        instances_of_client_max: u32::try_from(view.maxinstc).unwrap_or_default(),
+                        idle_s: u32::try_from(view.discint).unwrap_or_default(),
+                        ccsid: self.queue_manager.ccsid(),
                         mca_user: Some(view.mcauser)
                             .filter(|user| !user.is_empty())
                             .map(|user| UserId::cut(&user)),

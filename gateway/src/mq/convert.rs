@@ -22,8 +22,8 @@ pub(super) struct Pending {
 pub(super) enum Kept {
     /// Nothing.
     Nothing,
-    /// MQCONN: nothing of the request, but the connection is made with it.
-    Connect,
+    /// MQCONN: the id that the connection has for its client.
+    Connect { connection_id: [u8; 24] },
     /// MQOPEN: whether contexts of this handle are to be kept.
     Open { save_context: bool },
     /// MQGET: to make the call again where the hash of an id was the same, and the id was not.
@@ -86,6 +86,7 @@ pub(super) fn verb(
             let request = qmgr::SetRequest { handle, selectors, integers: ints, characters: chars.into() };
             (Verb::Set(Box::new(request)), Kept::Nothing)
         }
+        Request::Reserve => (Verb::Reserve, Kept::Nothing),
         Request::Commit => (Verb::Commit, Kept::Nothing),
         Request::Back => (Verb::Back, Kept::Nothing),
         Request::Disconnect => (Verb::Disconnect, Kept::Disconnect),
@@ -102,21 +103,23 @@ pub(super) fn data(verb: &Verb) -> Option<&Bytes> {
 }
 
 /// The machine's reply for a reply of the queue manager that needs nothing from the store.
-pub(super) fn reply(reply: qmgr::Reply, kept: &Kept, connection_id: [u8; 24]) -> channel::Reply {
+pub(super) fn reply(reply: qmgr::Reply, kept: &Kept) -> channel::Reply {
     match reply {
         qmgr::Reply::Connected(connected) => channel::Reply::Connect {
             cc: CompCode::OK,
             reason: Reason::NONE,
             qmgr_name: connected.q_mgr,
-            connection_id,
+            connection_id: match kept {
+                Kept::Connect { connection_id } => *connection_id,
+                _ => [0; 24],
+            },
         },
         qmgr::Reply::Opened(opened) => channel::Reply::Open {
             cc: CompCode::OK,
             reason: Reason::NONE,
             handle: opened.handle,
             od: Box::new(opened.od),
-            // Read-ahead 2 (disabled) keeps clients on MQGET (mq-wire-observed-base.md 1).
-            defaults: channel::OpenDefaults { read_ahead: 2, ..channel::OpenDefaults::default() },
+            defaults: open_defaults(opened.defaults),
         },
         qmgr::Reply::Put(done) => match kept {
             Kept::Put1 { od } => channel::Reply::Put1 {
@@ -136,11 +139,22 @@ pub(super) fn reply(reply: qmgr::Reply, kept: &Kept, connection_id: [u8; 24]) ->
         },
         qmgr::Reply::NotGot(not_got) => channel::Reply::failed(not_got.reason),
         qmgr::Reply::Plain { cc, reason } => channel::Reply::Plain { cc, reason },
-        // A message that was found comes with its record: see `got`. Nobody reserves ids yet.
-        qmgr::Reply::Got(_) | qmgr::Reply::Reserved { .. } => {
-            channel::Reply::failed(Reason::UNEXPECTED_ERROR)
-        }
+        qmgr::Reply::Reserved { base } => channel::Reply::Reserved { base },
+        // A message that was found comes with its record: see `got`.
+        qmgr::Reply::Got(_) => channel::Reply::failed(Reason::UNEXPECTED_ERROR),
     }
+}
+
+/// What a queue says about puts and gets; what is no queue says nothing of it.
+fn open_defaults(queue: Option<qmgr::QueueDefaults>) -> channel::OpenDefaults {
+    let defaults = queue.map(|queue| channel::OpenDefaults {
+        persistence: if queue.persistent { Persistence::PERSISTENT } else { Persistence::NOT_PERSISTENT },
+        put_response: queue.put_response,
+        property_control: queue.property_control,
+        ..channel::OpenDefaults::default()
+    });
+    // Read-ahead 2 (disabled) keeps clients on MQGET (mq-wire-observed-base.md 1).
+    channel::OpenDefaults { read_ahead: 2, ..defaults.unwrap_or_default() }
 }
 
 /// The descriptor that was stored with a message, as it is now.

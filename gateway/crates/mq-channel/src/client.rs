@@ -27,7 +27,7 @@ use mq_wire::{ApplName, ApplType, ChannelName, Chars, Coding, ControlFlags1, QMg
 
 use crate::error::{ConnectionError, OwnerError};
 use crate::event::CallId;
-use crate::link::{Inbound, Outbound};
+use crate::link::{Address, Inbound, Outbound};
 use crate::negotiate;
 use crate::reply::Reply;
 use crate::request::{Password, Request};
@@ -154,9 +154,9 @@ impl ClientConnection {
             _ => return Err(OwnerError::CallNotPossible("before the connection stands")),
         };
         let (form, message) = form::ask(request, agreed, self.shared.outbound.coding())?;
-        self.shared.outbound.call(&message);
+        self.shared.outbound.call(Address::PLAIN, &message);
         self.shared.calls += 1;
-        let call = CallId(self.shared.calls);
+        let call = CallId { conversation: 0, number: self.shared.calls };
         self.shared.heard = now;
         self.shared.deadline = form.patience(self.shared.config.reply_timeout).map(|patience| now + patience);
         self.state = State::Calling { agreed, call, form };
@@ -247,7 +247,7 @@ impl ClientConnection {
     /// Tells the queue manager that this end closes, and closes.
     fn fail(&mut self, error: ConnectionError) -> ConnectionError {
         if error.status().is_some() {
-            self.shared.outbound.control(SegmentType::STATUS, END_FLAGS, &[]);
+            self.shared.outbound.control(Address::PLAIN, SegmentType::STATUS, END_FLAGS, &[]);
         }
         self.close();
         error

@@ -1,6 +1,6 @@
 //! What can go wrong on a connection, and whose fault it is. Every one of these ends the connection.
 
-use mq_wire::{DecodeError, Reason, SegmentType, StatusCode};
+use mq_wire::{DecodeError, Reason, SegmentType, SocketActionType, StatusCode};
 
 /// Why a connection is over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +28,9 @@ pub enum ConnectionError {
     /// The peer took too long.
     #[error("nothing came from the peer in time {0}")]
     Silent(&'static str),
+    /// Nothing was asked for as long as the channel's DISCINT allows.
+    #[error("no call came within the disconnect interval of the channel")]
+    Idle,
     /// The owner of the machine did what its documentation forbids.
     #[error("the owner of the connection made a mistake: {0}")]
     Owner(#[from] OwnerError),
@@ -41,7 +44,7 @@ impl ConnectionError {
             Self::Refused(code) => refusal_reason(*code),
             Self::Negotiation { .. } => Reason::CHANNEL_CONFIG_ERROR,
             Self::Owner(_) => Reason::UNEXPECTED_ERROR,
-            Self::Peer(_) | Self::Closed(_) | Self::Silent(_) => Reason::CONNECTION_BROKEN,
+            Self::Peer(_) | Self::Closed(_) | Self::Silent(_) | Self::Idle => Reason::CONNECTION_BROKEN,
         }
     }
 
@@ -52,7 +55,7 @@ impl ConnectionError {
             Self::Negotiation { .. } => Some(StatusCode::NEGOTIATION_FAILED),
             Self::Silent(_) => Some(StatusCode::TIMEOUT_EXPIRED),
             Self::Owner(_) => Some(StatusCode::QM_UNAVAILABLE),
-            Self::Refused(_) | Self::Closed(_) => None,
+            Self::Refused(_) | Self::Closed(_) | Self::Idle => None,
         }
     }
 }
@@ -73,7 +76,7 @@ pub enum PeerError {
     #[error("no segment header: {0}")]
     Header(DecodeError),
     /// A header of a kind that was not agreed.
-    #[error("a TSHM or TSHC segment on a connection without sharing")]
+    #[error("a segment header that does not fit what was agreed about sharing")]
     HeaderKind,
     /// A compressed segment; no compression is ever agreed.
     #[error("{0}: a compressed segment")]
@@ -103,6 +106,12 @@ pub enum PeerError {
         /// The most.
         max: usize,
     },
+    /// A conversation that was not started, or is started twice or beyond what was agreed.
+    #[error("there is no conversation {0}, or it cannot be started")]
+    Conversation(u32),
+    /// Neither the start nor the end of a conversation.
+    #[error("socket action {0}")]
+    SocketAction(SocketActionType),
     /// FIRST and LAST do not fit together.
     #[error("{0}: its segments are out of order")]
     Continuation(SegmentType),
@@ -122,6 +131,8 @@ impl PeerError {
             Self::OtherChannel => StatusCode::PROTOCOL_INVALID_DATA,
             Self::Compressed(_) => StatusCode::PROTOCOL_GENERAL,
             Self::Unknown(_) => StatusCode::PROTOCOL_SEGMENT_TYPE,
+            Self::SocketAction(_) => StatusCode::SOCKET_ACTION_TYPE,
+            Self::Conversation(_) => StatusCode::CONV_ID_ERROR,
             Self::Unexpected { .. } | Self::Continuation(_) | Self::Answer(_) => StatusCode::PROTOCOL_SEGMENT,
         }
     }

@@ -10,8 +10,9 @@
 //!  timer  <- poll_timeout    └────────────┘  poll_output -> socket
 //! ```
 //!
-//! What is spoken is shape A of mq-wire-observed.md: TSH segments, FAP 12, one conversation a connection, MQGET.
-//! Conversation ids are in the events already, so that shapes with shared conversations come behind the same types.
+//! The server end speaks two shapes of mq-wire-observed.md: A, one conversation in TSH segments up to FAP 12, and B,
+//! several conversations on a socket in TSHM segments from FAP 13 on, served independently; both read by MQGET. The
+//! client end speaks A.
 //! What a call *does* is not known here: requests are handed over and replies brought into the form that was asked.
 
 mod client;
@@ -26,6 +27,6 @@ mod server;
 pub use client::{ClientConfig, ClientConnection, ClientEvent};
 pub use error::{ConnectionError, OwnerError, PeerError};
 pub use event::{CallId, ChannelRequest, ChannelTerms, Event};
-pub use reply::{AsyncPuts, OpenDefaults, Reply};
+pub use reply::{AsyncPuts, OpenDefaults, PutObject, Reply};
 pub use request::{Connect, Password, Request};
-pub use server::{ServerConfig, ServerConnection};
+pub use server::{HELD_BYTES_MAX, ServerConfig, ServerConnection};

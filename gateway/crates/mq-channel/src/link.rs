@@ -1,7 +1,8 @@
 //! Bytes to segments to calls and back, the same for both ends: cutting segments out of the stream, joining the
 //! segments of a call, and splitting what is too long for one (mq-wire.md 1.5). What a body means is not known here.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use bytes::{Bytes, BytesMut};
@@ -28,12 +29,43 @@ const IDLE_BYTES_MAX: usize = 4_096;
 const COMPRESSED: ControlFlags2 =
     ControlFlags2::HDRCOMP.union(ControlFlags2::MSGCOMP).union(ControlFlags2::CSH);
 
+/// Of a call that is too long this much is kept: enough to answer it.
+const CUT_BYTES: usize = 1_024;
+
+/// Where a segment belongs: to a connection without sharing, to a shared socket, or to one of its conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Address {
+    kind: SegmentKind,
+    conversation: u32,
+    request: u32,
+}
+
+impl Address {
+    /// A connection without sharing.
+    pub(crate) const PLAIN: Self = Self { kind: SegmentKind::Tsh, conversation: 0, request: 0 };
+    /// A shared socket as a whole.
+    pub(crate) const SOCKET: Self = Self { kind: SegmentKind::Tshc, conversation: 0, request: 0 };
+
+    /// A conversation of a shared socket.
+    pub(crate) const fn conversation(conversation: u32, request: u32) -> Self {
+        Self { kind: SegmentKind::Tshm, conversation, request }
+    }
+
+    /// Where a segment came from: its answer goes there.
+    pub(crate) const fn of(header: &SegmentHeader) -> Self {
+        Self { kind: header.kind, conversation: header.conversation_id, request: header.request_id }
+    }
+}
+
 /// What a peer sent: a control segment (type below 0x80), or a call or reply whose segments have been joined.
+#[derive(Debug)]
 pub(crate) struct Arrived {
     /// The header of its first segment.
     pub(crate) header: SegmentHeader,
     /// The whole body.
     pub(crate) body: Bytes,
+    /// It was longer than allowed: this is its beginning.
+    pub(crate) is_cut: bool,
     /// Whether `body` owns its memory alone. What is kept for long is copied where it does not, else a message of
     /// a few bytes holds the whole read buffer.
     pub(crate) own_memory: bool,
@@ -46,12 +78,22 @@ impl Arrived {
     }
 }
 
+/// A call of which not all segments have come.
+struct Joining {
+    header: SegmentHeader,
+    whole: BytesMut,
+    is_cut: bool,
+}
+
 /// The reading half. Its `Debug` shows lengths only: passwords pass through here.
 pub(crate) struct Inbound {
     buffer: BytesMut,
     segment_bytes_max: usize,
     call_bytes_max: usize,
-    joining: Option<(SegmentHeader, BytesMut)>,
+    /// Whether segments of a shared socket are taken.
+    shared: bool,
+    /// By conversation; 0 without sharing.
+    joining: BTreeMap<u32, Joining>,
 }
 
 impl Inbound {
@@ -60,7 +102,8 @@ impl Inbound {
             buffer: BytesMut::new(),
             segment_bytes_max: SEGMENT_BYTES_MAX as usize,
             call_bytes_max: CALL_OVERHEAD_BYTES,
-            joining: None,
+            shared: false,
+            joining: BTreeMap::new(),
         }
     }
 
@@ -68,6 +111,11 @@ impl Inbound {
     pub(crate) fn agree(&mut self, segment_bytes_max: u32, call_bytes_max: usize) {
         self.segment_bytes_max = segment_bytes_max as usize;
         self.call_bytes_max = call_bytes_max;
+    }
+
+    /// From now on segments of a shared socket are taken, or not.
+    pub(crate) fn share(&mut self, shared: bool) {
+        self.shared = shared;
     }
 
     /// Takes what was read. It is looked at by [`Inbound::next`] before more is taken, so that at most one segment is
@@ -78,21 +126,41 @@ impl Inbound {
 
     /// Whether a segment or call has begun and not ended.
     pub(crate) fn is_partial(&self) -> bool {
-        !self.buffer.is_empty() || self.joining.is_some()
+        !self.buffer.is_empty() || !self.joining.is_empty()
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.buffer = BytesMut::new();
-        self.joining = None;
+        self.joining = BTreeMap::new();
     }
 
-    /// The next control segment or whole call, if it is there.
+    /// Forgets half a call of a conversation.
+    pub(crate) fn forget(&mut self, conversation: u32) {
+        self.joining.remove(&conversation);
+    }
+
+    /// The next control segment or whole call, if it is there; a call that is too long is an error.
     pub(crate) fn next(&mut self) -> Result<Option<Arrived>, PeerError> {
+        let call_bytes_max = self.call_bytes_max;
+        match self.next_within(|_| Some(call_bytes_max))? {
+            Some(Arrived { header, is_cut: true, .. }) => {
+                Err(PeerError::CallLength { segment: header.segment_type, max: call_bytes_max })
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The same, with the most bytes of a call by conversation, none for one that there is not. A call that is too
+    /// long comes cut.
+    pub(crate) fn next_within(
+        &mut self,
+        call_bytes_max: impl Fn(u32) -> Option<usize>,
+    ) -> Result<Option<Arrived>, PeerError> {
         while let Some((header, length)) =
             SegmentHeader::peek(&self.buffer, self.segment_bytes_max).map_err(PeerError::Header)?
         {
-            if header.kind != SegmentKind::Tsh {
+            if header.kind != SegmentKind::Tsh && !self.shared {
                 return Err(PeerError::HeaderKind);
             }
             if header.control_flags_2.intersects(COMPRESSED) {
@@ -103,7 +171,12 @@ impl Inbound {
             }
             let mut body = self.buffer.split_to(length);
             let _header = body.split_to(header.length());
-            if let Some(arrived) = self.join(header, body)? {
+            if !header.segment_type.is_call() {
+                return Ok(Some(Arrived { header, body: body.freeze(), is_cut: false, own_memory: false }));
+            }
+            let id = header.conversation_id;
+            let max = call_bytes_max(id).ok_or(PeerError::Conversation(id))?;
+            if let Some(arrived) = self.join(header, body, max)? {
                 return Ok(Some(arrived));
             }
         }
@@ -114,36 +187,54 @@ impl Inbound {
         Ok(None)
     }
 
-    fn join(&mut self, header: SegmentHeader, body: BytesMut) -> Result<Option<Arrived>, PeerError> {
+    fn join(
+        &mut self,
+        header: SegmentHeader,
+        body: BytesMut,
+        max: usize,
+    ) -> Result<Option<Arrived>, PeerError> {
         let flags = header.control_flags_1;
         let (first, last) = (flags.contains(ControlFlags1::FIRST), flags.contains(ControlFlags1::LAST));
-        if !header.segment_type.is_call() {
-            return Ok(Some(Arrived { header, body: body.freeze(), own_memory: false }));
-        }
         let out_of_order = PeerError::Continuation(header.segment_type);
-        match self.joining.take() {
-            None if first && last => Ok(Some(Arrived { header, body: body.freeze(), own_memory: false })),
-            None if first => {
+        match self.joining.entry(header.conversation_id) {
+            Entry::Vacant(_) if first && last => {
+                let is_cut = body.len() > max;
+                Ok(Some(Arrived { header, body: body.freeze(), is_cut, own_memory: false }))
+            }
+            Entry::Vacant(place) if first => {
                 // A copy: what is joined must not hold the read buffer.
-                self.joining = Some((header, BytesMut::from(&body[..])));
+                place.insert(Joining { header, whole: BytesMut::from(&body[..]), is_cut: false });
                 Ok(None)
             }
-            Some((begun, mut whole)) if !first && begun.segment_type == header.segment_type => {
-                if whole.len() + body.len() > self.call_bytes_max {
-                    return Err(PeerError::CallLength {
-                        segment: header.segment_type,
-                        max: self.call_bytes_max,
-                    });
+            Entry::Occupied(mut place) if !first && place.get().header.continues_with(&header) => {
+                let joining = place.get_mut();
+                if joining.is_cut || joining.whole.len() + body.len() > max {
+                    // The rest goes by, and the call is answered: a client that does not know the limit has done
+                    // nothing that would break the channel.
+                    joining.is_cut = true;
+                    joining.whole = BytesMut::from(&joining.whole[..joining.whole.len().min(CUT_BYTES)]);
+                } else {
+                    joining.whole.extend_from_slice(&body);
                 }
-                whole.extend_from_slice(&body);
-                if last {
-                    return Ok(Some(Arrived { header: begun, body: whole.freeze(), own_memory: true }));
+                if !last {
+                    return Ok(None);
                 }
-                self.joining = Some((begun, whole));
-                Ok(None)
+                let Joining { header, whole, is_cut } = place.remove();
+                Ok(Some(Arrived { header, body: whole.freeze(), is_cut, own_memory: true }))
             }
-            None | Some(_) => Err(out_of_order),
+            Entry::Vacant(_) | Entry::Occupied(_) => Err(out_of_order),
         }
+    }
+}
+
+/// Whether a segment goes on with the call that another one has begun.
+trait Continues {
+    fn continues_with(&self, next: &SegmentHeader) -> bool;
+}
+
+impl Continues for SegmentHeader {
+    fn continues_with(&self, next: &SegmentHeader) -> bool {
+        self.segment_type == next.segment_type && self.request_id == next.request_id
     }
 }
 
@@ -214,41 +305,51 @@ impl Outbound {
     }
 
     /// Sends a control segment.
-    pub(crate) fn control(&mut self, segment_type: SegmentType, flags: ControlFlags1, body: &[u8]) {
-        self.segment(segment_type, flags, &[body]);
+    pub(crate) fn control(
+        &mut self,
+        to: Address,
+        segment_type: SegmentType,
+        flags: ControlFlags1,
+        body: &[u8],
+    ) {
+        self.segment(to, segment_type, flags, &[body]);
     }
 
     /// Sends a call or reply in as many segments as it takes, each but the last filled to the agreed length exactly
     /// (mq-wire-observed-base.md 4.1).
-    pub(crate) fn call(&mut self, message: &Message) {
+    pub(crate) fn call(&mut self, to: Address, message: &Message) {
         let segment_type = message.segment_type;
         let (mut head, mut data) = (&message.head[..], &message.data[..]);
-        let room = self.segment_bytes_max - SegmentKind::Tsh.header_length();
+        let room = self.segment_bytes_max - to.kind.header_length();
         let mut flags = ControlFlags1::FIRST;
         loop {
             let (now, later) = head.split_at(head.len().min(room));
             let (data_now, data_later) = data.split_at(data.len().min(room - now.len()));
             (head, data) = (later, data_later);
             if head.is_empty() && data.is_empty() {
-                return self.segment(segment_type, flags | ControlFlags1::LAST, &[now, data_now]);
+                return self.segment(to, segment_type, flags | ControlFlags1::LAST, &[now, data_now]);
             }
-            self.segment(segment_type, flags, &[now, data_now]);
+            self.segment(to, segment_type, flags, &[now, data_now]);
             flags = ControlFlags1::empty();
         }
     }
 
-    fn segment(&mut self, segment_type: SegmentType, flags: ControlFlags1, parts: &[&[u8]]) {
+    fn segment(&mut self, to: Address, segment_type: SegmentType, flags: ControlFlags1, parts: &[&[u8]]) {
         let encoding = match self.coding.order {
             ByteOrder::Little => Encoding::LITTLE,
             ByteOrder::Big => Encoding::BIG,
         };
         let header = SegmentHeader {
+            conversation_id: to.conversation,
+            request_id: to.request,
             control_flags_1: flags,
+            // A queue manager whose names are EBCDIC says so in the first three bytes (mq-wire.md 0.3).
+            ebcdic: self.coding.ccsid.is_ebcdic(),
             order: self.coding.order,
             encoding,
             // A character set that two bytes cannot name is none that a TSH can announce.
             ccsid: u16::try_from(self.coding.ccsid.0).unwrap_or_default(),
-            ..SegmentHeader::new(SegmentKind::Tsh, segment_type)
+            ..SegmentHeader::new(to.kind, segment_type)
         };
         let body_length: usize = parts.iter().map(|part| part.len()).sum();
         let mut out = BytesMut::with_capacity(header.length() + body_length);
@@ -265,7 +366,7 @@ impl Outbound {
 
 impl fmt::Debug for Inbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joining = self.joining.as_ref().map(|(header, bytes)| (header.segment_type, bytes.len()));
+        let joining: Vec<_> = self.joining.iter().map(|(id, call)| (*id, call.whole.len())).collect();
         f.debug_struct("Inbound")
             .field("bytes", &self.buffer.len())
             .field("joining", &joining)

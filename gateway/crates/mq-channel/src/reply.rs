@@ -1,11 +1,13 @@
 //! What the queue manager answers to a [`Request`](crate::Request).
 
 use bytes::Bytes;
-use mq_wire::{CompCode, Mqgmo, Mqmd, Mqod, Mqpmo, Persistence, QMgrName, Reason};
+use mq_wire::{
+    CompCode, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId, ObjectName, ObjectType, Persistence, QMgrName, Reason,
+};
 
 /// The answer to one request, with completion code and reason.
 ///
-/// Every request takes the variant of its name, Close, Set, Commit, Back and Disconnect take [`Reply::Plain`]. A
+/// Every request takes the variant of its name, Close, Set, Commit, Back, Disconnect and Stat take [`Reply::Plain`]. A
 /// failure may be a [`Reply::Plain`] for every request: the machine adds what the client insists on (a failed MQOPEN
 /// carries the whole body of the request, mq-wire-observed-base.md 4.1). Structures go out in the version in which
 /// they were asked, whatever the `version` here is.
@@ -85,7 +87,13 @@ pub enum Reply {
         /// Values of the character selectors, in order, padded to their lengths.
         chars: Vec<u8>,
     },
-    /// MQSTAT.
+    /// SPI RESERVE.
+    Reserved {
+        /// What all the ids have in common; the last two bytes are zero, and the client counts in them.
+        base: MsgId,
+    },
+    /// MQSTAT, from a queue manager that counts itself. A server connection counts what became of the puts that it
+    /// did not answer; with [`Reply::DONE`] it tells that.
     Stat {
         /// Completion code.
         cc: CompCode,
@@ -123,6 +131,7 @@ impl Reply {
             | Self::Inquire { cc, reason, .. }
             | Self::Stat { cc, reason, .. }
             | Self::Plain { cc, reason } => (*cc, *reason),
+            Self::Reserved { .. } => (CompCode::OK, Reason::NONE),
         }
     }
 }
@@ -147,11 +156,11 @@ impl Default for OpenDefaults {
 }
 
 /// The part of MQSTS that tells how asynchronous puts went since the last MQSTAT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AsyncPuts {
-    /// Completion code of the first failure.
+    /// Completion code of the first failure, or of the first warning if nothing failed.
     pub cc: CompCode,
-    /// Reason of the first failure.
+    /// Reason of it.
     pub reason: Reason,
     /// Puts that succeeded.
     pub successes: i32,
@@ -159,4 +168,63 @@ pub struct AsyncPuts {
     pub warnings: i32,
     /// Puts that failed.
     pub failures: i32,
+    /// The object of that failure or warning.
+    pub object: PutObject,
+}
+
+/// An object that messages are put to, as it was named and as it was resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutObject {
+    /// Its kind.
+    pub object_type: ObjectType,
+    /// Its name.
+    pub name: ObjectName,
+    /// Its queue manager.
+    pub q_mgr_name: QMgrName,
+    /// The queue that was resolved.
+    pub resolved_name: ObjectName,
+    /// Its queue manager.
+    pub resolved_q_mgr_name: QMgrName,
+}
+
+impl Default for PutObject {
+    /// None: what MQSTS has initially.
+    fn default() -> Self {
+        Self {
+            object_type: ObjectType::Q,
+            name: ObjectName::BLANK,
+            q_mgr_name: QMgrName::BLANK,
+            resolved_name: ObjectName::BLANK,
+            resolved_q_mgr_name: QMgrName::BLANK,
+        }
+    }
+}
+
+impl PutObject {
+    /// What was named in `asked` and came back resolved.
+    pub(crate) fn new(asked: &Mqod, resolved: Option<&Mqod>) -> Self {
+        let resolved = resolved.filter(|od| od.version >= 3);
+        Self {
+            object_type: asked.object_type,
+            name: asked.object_name,
+            q_mgr_name: asked.object_q_mgr_name,
+            resolved_name: resolved.map(|od| od.resolved_q_name).unwrap_or_default(),
+            resolved_q_mgr_name: resolved.map(|od| od.resolved_q_mgr_name).unwrap_or_default(),
+        }
+    }
+}
+
+impl AsyncPuts {
+    /// Counts a put. The first warning is kept until something fails, the first failure for good.
+    pub(crate) fn count(&mut self, cc: CompCode, reason: Reason, object: impl FnOnce() -> PutObject) {
+        let count = match cc {
+            CompCode::OK => &mut self.successes,
+            CompCode::WARNING => &mut self.warnings,
+            _ => &mut self.failures,
+        };
+        *count = count.saturating_add(1);
+        if cc > self.cc {
+            (self.cc, self.reason, self.object) = (cc, reason, object());
+        }
+    }
 }

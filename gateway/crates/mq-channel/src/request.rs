@@ -89,7 +89,9 @@ pub enum Request {
     Back,
     /// MQDISC. It commits an open unit of work (mq-wire.md 4.3).
     Disconnect,
-    /// MQSTAT: how asynchronous puts went.
+    /// SPI RESERVE: ids for messages that the client puts without waiting.
+    Reserve,
+    /// MQSTAT: how asynchronous puts went. All of them have been asked for, and answered, before it.
     Stat {
         /// 0: errors of asynchronous puts.
         kind: u32,
@@ -111,6 +113,7 @@ impl Request {
             Self::Commit => "MQCMIT",
             Self::Back => "MQBACK",
             Self::Disconnect => "MQDISC",
+            Self::Reserve => "SPI RESERVE",
             Self::Stat { .. } => "MQSTAT",
         }
     }

@@ -1,26 +1,27 @@
-//! The queue manager's end of an MQI channel, without sharing (mq-wire.md 3.10.1).
+//! The queue manager's end of an MQI channel, with and without sharing (mq-wire.md 3.10.1, 3.10.2).
 //!
 //! ```text
-//!             INITIAL_DATA             channel_accepted             INITIAL_DATA
-//!   Start ─────────────────> Deciding ─────────────────> Agreeing ───────────────┐
-//!                               │ channel_refused: STATUS                        v
-//!                               v              USERID, CONAUTH_INFO ┌───── Identifying
-//!                             Closed           (STATUS answers it)  └──────>     │ MQCONN
-//!                               ^                                                v
-//!                               │        reply: failed                       Calling <──────┐
-//!                Disconnected <─┼─────────────────────────────────────────── │  │ │         │ a call
-//!                     │         │        reply to MQDISC                        │ └────> Connected
-//!                     └─────────┘                                               │  reply
-//!             STATUS CF1 0x08, or end of stream                                 v
-//!                                                  HEARTBEAT out and in while an MQGET waits
+//!           INITIAL_DATA             channel_accepted             INITIAL_DATA
+//!   Start ───────────────> Deciding ──────────────────> Agreeing ──────────────> Open
+//!                             │ channel_refused: STATUS                            │ end of the client
+//!                             v                                                    v
+//!                           Closed <───────────────────────────────────────────────┘
 //! ```
 //!
-//! Whatever does not fit a state ends the connection with a STATUS. Until MQCONN has come and after MQDISC a deadline
-//! runs, since clients never time out (mq-wire-observed.md 2).
+//! The second initial data fix the shape. What happens while the channel is open is in `open`, a conversation in
+//! `conversation`. Whatever does not fit a state ends the connection with a STATUS. Until MQCONN has come and after
+//! MQDISC a deadline runs, since clients never time out (mq-wire-observed.md 2).
+//!
+//! Memory of a connection: of each conversation at most one call of the agreed MAXMSGL and 8 KiB that is being joined,
+//! and what the owner holds of an open one; of all of them together [`HELD_BYTES_MAX`] of calls that wait behind puts
+//! that are not answered, and what the owner pushed at once; and one segment.
 
+mod conversation;
 mod form;
 mod heartbeat;
+mod open;
 mod state;
+mod xa;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::error::{ConnectionError, OwnerError};
 use crate::event::{CallId, ChannelTerms, Event};
 use crate::link::{Inbound, Outbound};
 use crate::reply::Reply;
+use crate::server::open::Goes;
 use crate::server::state::State;
 
 /// What does not differ between the connections of a queue manager.
@@ -46,6 +48,10 @@ pub struct ServerConfig {
     pub product_id: Chars<12>,
     /// Byte order and character set of everything that is sent. Clients take them over.
     pub coding: Coding,
+    /// The highest FAP level: 12 and less is without sharing; higher ones than 14 are read, but no tool shows them.
+    pub fap_level_max: u8,
+    /// Takes part in the protection of passwords, which nobody undoes here.
+    pub random: [u8; 12],
     /// Longest segment in bytes.
     pub max_transmission: u32,
     /// The most time from the start until MQCONN has come, and from MQDISC to the end.
@@ -62,6 +68,8 @@ impl ServerConfig {
             qmgr_id,
             product_id: Chars::cut("MQMM09040100"),
             coding: Coding::NATIVE,
+            fap_level_max: 14,
+            random: [0; 12],
             max_transmission: 32_748,
             handshake_timeout: Duration::from_secs(60),
             stall_timeout: Duration::from_secs(120),
@@ -80,6 +88,9 @@ pub struct ServerConnection {
     state: State,
 }
 
+/// Bytes of calls that may wait before no more should be read.
+pub const HELD_BYTES_MAX: usize = 256 * 1024;
+
 /// What every state has.
 #[derive(Debug)]
 struct Shared {
@@ -88,7 +99,9 @@ struct Shared {
     outbound: Outbound,
     events: VecDeque<Event>,
     calls: u64,
-    /// Runs until MQCONN and after MQDISC.
+    /// Whether the socket is shared.
+    shared: bool,
+    /// Runs until the second initial data.
     deadline: Option<Instant>,
     /// When something last came.
     heard: Instant,
@@ -102,6 +115,7 @@ impl ServerConnection {
             outbound: Outbound::new(config.coding),
             events: VecDeque::new(),
             calls: 0,
+            shared: false,
             deadline: Some(now + config.handshake_timeout),
             heard: now,
             config,
@@ -116,7 +130,20 @@ impl ServerConnection {
 
     /// Whether the client has ended in order or was refused by the owner: an end of the stream is no fault now.
     pub fn is_ended(&self) -> bool {
-        matches!(self.state, State::Closed | State::Disconnected)
+        match &self.state {
+            State::Closed => true,
+            State::Open(open) => open.is_over(),
+            _ => false,
+        }
+    }
+
+    /// Whether more should be read from the socket now. Else calls of a conversation wait for the answers of puts that
+    /// its client did not wait for: replies change that.
+    pub fn wants_input(&self) -> bool {
+        match &self.state {
+            State::Open(open) => open.held_bytes() <= HELD_BYTES_MAX,
+            _ => true,
+        }
     }
 
     /// Takes what was read from the socket. Complete segments are used up, the rest of one stays here: at most the
@@ -127,9 +154,12 @@ impl ServerConnection {
         }
         self.shared.heard = now;
         self.shared.inbound.push(bytes);
-        while let Some(arrived) = self.shared.inbound.next().map_err(|e| self.fail(e.into()))? {
+        loop {
+            let state = &self.state;
+            let next = self.shared.inbound.next_within(|conversation| state.call_bytes_max(conversation));
+            let Some(arrived) = next.map_err(|error| self.fail(error.into()))? else { break };
             let state = std::mem::replace(&mut self.state, State::Closed);
-            let next = state.handle(&arrived, now, &mut self.shared).map_err(|e| self.fail(e))?;
+            let next = state.handle(arrived, now, &mut self.shared).map_err(|e| self.fail(e))?;
             if matches!(next, State::Closed) {
                 self.shared.inbound.clear();
             }
@@ -145,7 +175,7 @@ impl ServerConnection {
         self.shared.inbound.clear();
         match state {
             State::Closed => Ok(()),
-            State::Disconnected => {
+            State::Open(open) if open.is_over() => {
                 self.shared.events.push_back(Event::Ended);
                 Ok(())
             }
@@ -157,32 +187,28 @@ impl ServerConnection {
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), ConnectionError> {
         let stalled = self.stall_deadline().is_some_and(|at| at <= now);
         if self.shared.deadline.is_some_and(|at| at <= now) || stalled {
-            if matches!(self.state, State::Disconnected) {
-                // The work is done and was answered: that the client does not hang up is nobody's loss.
-                self.close();
-                self.shared.events.push_back(Event::Ended);
-                return Ok(());
-            }
             let name = self.state.name();
             return Err(self.fail(ConnectionError::Silent(name)));
         }
-        if let State::Calling { heartbeat: Some(heartbeat), .. } = &mut self.state
-            && let Err(error) = heartbeat.handle_timeout(now, self.shared.heard, &mut self.shared.outbound)
-        {
-            return Err(self.fail(error));
+        let State::Open(open) = &mut self.state else { return Ok(()) };
+        match open.handle_timeout(now, &mut self.shared) {
+            Ok(Goes::On) => Ok(()),
+            Ok(Goes::Ended) => {
+                self.close();
+                self.shared.events.push_back(Event::Ended);
+                Ok(())
+            }
+            Err(error) => Err(self.fail(error)),
         }
-        Ok(())
     }
 
     /// When [`Self::handle_timeout`] wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let heartbeat = match &self.state {
-            State::Calling { heartbeat: Some(heartbeat), .. } => {
-                Some(heartbeat.poll_timeout(self.shared.heard))
-            }
+        let open = match &self.state {
+            State::Open(open) => open.poll_timeout(self.shared.heard),
             _ => None,
         };
-        [self.shared.deadline, self.stall_deadline(), heartbeat].into_iter().flatten().min()
+        [self.shared.deadline, self.stall_deadline(), open].into_iter().flatten().min()
     }
 
     /// The next event.
@@ -222,25 +248,38 @@ impl ServerConnection {
 
     /// The answer to a call. A failed MQCONN, and every MQDISC, ends what can be asked.
     pub fn reply(&mut self, now: Instant, call: CallId, reply: Reply) -> Result<(), ConnectionError> {
-        match std::mem::replace(&mut self.state, State::Closed) {
-            State::Closed => Ok(()),
-            state => {
-                self.state = state
-                    .reply(call, reply, now, &mut self.shared)
-                    .map_err(|error| self.fail(error.into()))?;
-                Ok(())
-            }
+        let outcome = match &mut self.state {
+            State::Closed => return Ok(()),
+            State::Open(open) => open.reply(call, reply, now, &mut self.shared),
+            _ => Err(OwnerError::NoSuchCall.into()),
+        };
+        outcome.map_err(|error| self.fail(error))
+    }
+
+    /// Whether the client waits for the answer to a call. It does not where it put a message asynchronously: then the
+    /// reply only tells what became of it.
+    pub fn is_awaited(&self, call: CallId) -> bool {
+        match &self.state {
+            State::Open(open) => open.is_awaited(call),
+            _ => true,
         }
     }
 
-    /// Ends the connection because the queue manager does; the client sees a broken connection.
+    /// Ends the connection because the queue manager does: waiting gets are told so (2162), whatever else comes sees a
+    /// broken connection.
     pub fn terminate(&mut self) {
-        if !matches!(self.state, State::Closed) {
-            if !matches!(self.state, State::Start) {
+        match &mut self.state {
+            State::Closed => return,
+            State::Start => {}
+            State::Open(open) => {
+                open.stop(&mut self.shared);
                 self.shared.refuse(StatusCode::QM_TERMINATING);
             }
-            self.close();
+            State::Deciding { .. } | State::Agreeing { .. } => {
+                self.shared.refuse(StatusCode::QM_TERMINATING);
+            }
         }
+        self.close();
     }
 
     fn stall_deadline(&self) -> Option<Instant> {
@@ -264,8 +303,8 @@ impl ServerConnection {
 }
 
 impl Shared {
-    fn next_call(&mut self) -> CallId {
+    fn next_call(&mut self) -> u64 {
         self.calls += 1;
-        CallId(self.calls)
+        self.calls
     }
 }

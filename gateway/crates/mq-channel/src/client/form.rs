@@ -13,7 +13,7 @@ use super::ClientConfig;
 use crate::error::{OwnerError, PeerError};
 use crate::link::{Arrived, Message};
 use crate::negotiate::Agreed;
-use crate::reply::{AsyncPuts, OpenDefaults, Reply};
+use crate::reply::{AsyncPuts, OpenDefaults, PutObject, Reply};
 use crate::request::Request;
 
 /// What was asked, as far as the answer depends on it.
@@ -81,6 +81,9 @@ pub(crate) fn ask(request: Request, agreed: Agreed, out: Coding) -> Result<(Form
         Request::Commit => (SegmentType::MQCMIT, Call::Empty),
         Request::Back => (SegmentType::MQBACK, Call::Empty),
         Request::Disconnect => (SegmentType::MQDISC, Call::Empty),
+        Request::Reserve => {
+            return Err(OwnerError::CallNotPossible("that this end does not offer: SPI RESERVE"));
+        }
         Request::Stat { kind } => {
             let body = StatBody { stat_type: kind, sts: Mqsts::default() };
             (SegmentType::MQSTAT, Call::Stat(Box::new(body)))
@@ -198,6 +201,13 @@ impl Form {
                     successes: body.sts.put_success_count,
                     warnings: body.sts.put_warning_count,
                     failures: body.sts.put_failure_count,
+                    object: PutObject {
+                        object_type: body.sts.object_type,
+                        name: body.sts.object_name,
+                        q_mgr_name: body.sts.object_q_mgr_name,
+                        resolved_name: body.sts.resolved_object_name,
+                        resolved_q_mgr_name: body.sts.resolved_q_mgr_name,
+                    },
                 },
             },
             (

@@ -10,7 +10,7 @@ use super::form::{self, Form};
 use super::{ClientEvent, END_FLAGS, Shared};
 use crate::error::{ConnectionError, PeerError};
 use crate::event::CallId;
-use crate::link::{Arrived, Outbound};
+use crate::link::{Address, Arrived, Outbound};
 use crate::negotiate::{self, Agreed};
 
 /// Queue managers were seen to need two.
@@ -73,7 +73,7 @@ impl State {
     pub(crate) fn propose(proposal: &InitialData, out: &mut Outbound) {
         let body = negotiate::encode(proposal, out.coding());
         let flags = ControlFlags1::FIRST | ControlFlags1::LAST | ControlFlags1::CONFIRM_REQUEST;
-        out.control(SegmentType::INITIAL_DATA, flags, &body);
+        out.control(Address::PLAIN, SegmentType::INITIAL_DATA, flags, &body);
     }
 
     /// A segment, or a reply whose segments have been joined, has come.
@@ -93,7 +93,7 @@ impl State {
             (state, SegmentType::HEARTBEAT) => {
                 if header.control_flags_1.contains(ControlFlags1::CONFIRM_REQUEST) {
                     let whole = ControlFlags1::FIRST | ControlFlags1::LAST;
-                    shared.outbound.control(SegmentType::HEARTBEAT, whole, &[]);
+                    shared.outbound.control(Address::PLAIN, SegmentType::HEARTBEAT, whole, &[]);
                 }
                 Ok(state)
             }
@@ -115,7 +115,7 @@ impl State {
                 let reply = form.reply(arrived, api, body)?;
                 shared.events.push_back(ClientEvent::Reply { call, reply });
                 if is_disconnect {
-                    shared.outbound.control(SegmentType::STATUS, END_FLAGS, &[]);
+                    shared.outbound.control(Address::PLAIN, SegmentType::STATUS, END_FLAGS, &[]);
                     return Ok(Self::Closed);
                 }
                 Ok(Self::Connected { agreed })
@@ -166,7 +166,7 @@ impl State {
         let whole = ControlFlags1::FIRST | ControlFlags1::LAST;
         let mut body = BytesMut::new();
         uid.encode(&mut Writer::new(&mut body, coding));
-        shared.outbound.control(SegmentType::USERID, whole, &body);
+        shared.outbound.control(Address::PLAIN, SegmentType::USERID, whole, &body);
         let Some(password) = &shared.config.password else {
             return Self::connect(agreed, &id, shared);
         };
@@ -174,13 +174,13 @@ impl State {
         let caut = ConnAuth::new(user.into(), password, agreed.fap_level);
         let mut body = BytesMut::new();
         caut.encode(&mut Writer::new(&mut body, coding));
-        shared.outbound.control(SegmentType::CONAUTH_INFO, whole, &body);
+        shared.outbound.control(Address::PLAIN, SegmentType::CONAUTH_INFO, whole, &body);
         Ok(Self::Authenticating { agreed, id: Box::new(id) })
     }
 
     fn connect(agreed: Agreed, id: &InitialData, shared: &mut Shared) -> Result<Self, ConnectionError> {
         let message = form::connect(&shared.config, agreed, id, shared.outbound.coding());
-        shared.outbound.call(&message);
+        shared.outbound.call(Address::PLAIN, &message);
         Ok(Self::Connecting { agreed })
     }
 
@@ -190,7 +190,7 @@ impl State {
         };
         shared.deadline = None;
         if api.comp_code == CompCode::FAILED {
-            shared.outbound.control(SegmentType::STATUS, END_FLAGS, &[]);
+            shared.outbound.control(Address::PLAIN, SegmentType::STATUS, END_FLAGS, &[]);
             shared.events.push_back(ClientEvent::Refused(api.reason));
             return Ok(Self::Closed);
         }

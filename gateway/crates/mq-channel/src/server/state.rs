@@ -4,19 +4,16 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use mq_wire::{
-    Body, Ccsid, Chars, Coding, ConnAuth, ControlFlags1, Field, InitialData, SegmentType, Status, StatusCode,
-    UserIdData, Writer,
+    Body, Coding, ControlFlags1, InitialData, SegmentKind, SegmentType, Status, StatusCode, Writer,
 };
 
 use super::Shared;
-use super::form::{self, Asked, Form};
-use super::heartbeat::Heartbeat;
-use crate::error::{ConnectionError, OwnerError, PeerError};
-use crate::event::{CallId, ChannelRequest, ChannelTerms, Event};
-use crate::link::Arrived;
+use super::conversation::unexpected;
+use super::open::{Goes, Open};
+use crate::error::{ConnectionError, PeerError};
+use crate::event::{ChannelRequest, ChannelTerms, Event};
+use crate::link::{Address, Arrived, CALL_OVERHEAD_BYTES};
 use crate::negotiate::{self, Agreed};
-use crate::reply::Reply;
-use crate::request::{Password, Request};
 
 /// Where a connection stands; each state holds what exists then.
 #[derive(Debug)]
@@ -32,43 +29,13 @@ pub(crate) enum State {
     Agreeing {
         /// Our first answer.
         offer: Box<InitialData>,
+        /// What the channel allows.
+        terms: ChannelTerms,
     },
-    /// The client says who it is; MQCONN ends that.
-    Identifying {
-        /// What counts on this connection.
-        agreed: Agreed,
-        /// Who it is.
-        identity: Identity,
-    },
-    /// A call is open.
-    Calling {
-        /// What counts on this connection.
-        agreed: Agreed,
-        /// The call.
-        call: CallId,
-        /// How it was asked.
-        form: Form,
-        /// Of an MQGET that waits.
-        heartbeat: Option<Heartbeat>,
-    },
-    /// Connected, no call is open.
-    Connected {
-        /// What counts on this connection.
-        agreed: Agreed,
-    },
-    /// MQDISC was answered, or MQCONN refused: the client is to end.
-    Disconnected,
+    /// The channel has started.
+    Open(Box<Open>),
     /// Nothing is read any more, the rest of the output is sent.
     Closed,
-}
-
-/// What a client says about its user before MQCONN.
-#[derive(Debug, Default)]
-pub(crate) struct Identity {
-    user: String,
-    password: Option<Password>,
-    /// CONAUTH_INFO has come: it counts more than USERID (mq-wire.md 3.5).
-    authenticated: bool,
 }
 
 impl State {
@@ -78,79 +45,62 @@ impl State {
             Self::Start => "before the first initial data",
             Self::Deciding { .. } => "while the channel is looked up",
             Self::Agreeing { .. } => "before the second initial data",
-            Self::Identifying { .. } => "before MQCONN",
-            Self::Calling { .. } => "while a call is open",
-            Self::Connected { .. } => "between two calls",
-            Self::Disconnected => "after MQDISC",
+            Self::Open(open) => open.name(),
             Self::Closed => "after the end",
+        }
+    }
+
+    /// The most bytes of a call; none if there is no such conversation.
+    pub(crate) fn call_bytes_max(&self, conversation: u32) -> Option<usize> {
+        match self {
+            Self::Open(open) => open.call_bytes_max(conversation),
+            _ => Some(CALL_OVERHEAD_BYTES),
         }
     }
 
     /// A segment, or a call whose segments have been joined, has come.
     pub(crate) fn handle(
         self,
-        arrived: &Arrived,
+        arrived: Arrived,
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, ConnectionError> {
-        let segment_type = arrived.header.segment_type;
-        match (self, segment_type) {
-            (Self::Start, SegmentType::INITIAL_DATA) => Self::proposed(arrived, shared),
-            (Self::Agreeing { offer }, SegmentType::INITIAL_DATA) => Self::agreed(&offer, arrived, shared),
-            (Self::Identifying { agreed, identity }, _) => identity.handle(agreed, arrived, now, shared),
-            (state @ (Self::Calling { .. } | Self::Connected { .. }), SegmentType::HEARTBEAT) => {
-                // Without CONFIRM_REQUEST it is the answer to ours (mq-wire.md 3.11).
-                if arrived.header.control_flags_1.contains(ControlFlags1::CONFIRM_REQUEST) {
-                    let whole = ControlFlags1::FIRST | ControlFlags1::LAST;
-                    shared.outbound.control(SegmentType::HEARTBEAT, whole, &[]);
-                }
-                Ok(state)
+        match (self, arrived.header.segment_type) {
+            (Self::Start, SegmentType::INITIAL_DATA) => Self::proposed(&arrived, shared),
+            (Self::Agreeing { offer, terms }, SegmentType::INITIAL_DATA) => {
+                Self::agreed(&offer, &terms, &arrived, now, shared)
             }
-            (Self::Disconnected, SegmentType::STATUS) => {
-                shared.deadline = None;
-                shared.events.push_back(Event::Ended);
-                Ok(Self::Closed)
-            }
-            (state, SegmentType::STATUS) if !matches!(state, Self::Start) => match decode(arrived, 0)? {
+            (Self::Open(mut open), _) => Ok(match open.handle(arrived, now, shared)? {
+                Goes::On => Self::Open(open),
+                Goes::Ended => Self::ended(shared),
+            }),
+            (state, SegmentType::STATUS) if !matches!(state, Self::Start) => match decode(&arrived, 0)? {
                 Body::Status(Some(status)) => Err(ConnectionError::Refused(status.code)),
                 _ => Err(ConnectionError::Closed(state.name())),
             },
-            (Self::Connected { agreed }, _) if segment_type.is_call() && !segment_type.is_reply() => {
-                Self::called(agreed, None, arrived, now, shared)
-            }
-            (state, _) => Err(unexpected(segment_type, state.name())),
+            (state, segment_type) => Err(unexpected(segment_type, state.name())),
         }
+    }
+
+    /// The client has ended in order.
+    pub(crate) fn ended(shared: &mut Shared) -> Self {
+        shared.deadline = None;
+        shared.events.push_back(Event::Ended);
+        Self::Closed
     }
 
     /// The owner accepts the channel.
     pub(crate) fn accepted(proposal: &InitialData, terms: ChannelTerms, shared: &mut Shared) -> Self {
-        let offer = negotiate::first_answer(proposal, &shared.config, terms);
+        if let Some(ccsid) = terms.ccsid {
+            let coding = Coding { ccsid, ..shared.outbound.coding() };
+            shared.outbound.set_coding(coding);
+        }
+        let offer = negotiate::first_answer(proposal, &shared.config, &terms);
+        // The client changes over with its second initial data.
+        shared.inbound.share(offer.conv_per_socket != 0);
         let body = negotiate::encode(&offer, shared.outbound.coding());
-        shared.outbound.control(SegmentType::INITIAL_DATA, ControlFlags1::ERROR, &body);
-        Self::Agreeing { offer: Box::new(offer) }
-    }
-
-    /// The owner answers a call.
-    pub(crate) fn reply(
-        self,
-        call: CallId,
-        reply: Reply,
-        now: Instant,
-        shared: &mut Shared,
-    ) -> Result<Self, OwnerError> {
-        let Self::Calling { agreed, call: open, form, .. } = self else { return Err(OwnerError::NoSuchCall) };
-        if open != call {
-            return Err(OwnerError::NoSuchCall);
-        }
-        let done = reply.outcome().0 != mq_wire::CompCode::FAILED;
-        let is_over = (form.is_disconnect() && done) || (form.is_connect() && !done);
-        let message = form.answer(reply, shared.outbound.coding())?;
-        shared.outbound.call(&message);
-        if is_over {
-            shared.deadline = Some(now + shared.config.handshake_timeout);
-            return Ok(Self::Disconnected);
-        }
-        Ok(Self::Connected { agreed })
+        shared.outbound.control(Address::PLAIN, SegmentType::INITIAL_DATA, ControlFlags1::ERROR, &body);
+        Self::Agreeing { offer: Box::new(offer), terms }
     }
 
     fn proposed(arrived: &Arrived, shared: &mut Shared) -> Result<Self, ConnectionError> {
@@ -165,118 +115,43 @@ impl State {
         Ok(Self::Deciding { proposal })
     }
 
-    fn agreed(offer: &InitialData, arrived: &Arrived, shared: &mut Shared) -> Result<Self, ConnectionError> {
-        let again = initial_data(arrived)?;
-        let answer = negotiate::second_answer(offer, &again, &shared.config)?;
-        let agreed = Agreed::from(&answer);
-        let body = negotiate::encode(&answer, shared.outbound.coding());
-        shared.outbound.control(SegmentType::INITIAL_DATA, ControlFlags1::empty(), &body);
-        shared.outbound.agree(agreed.segment_bytes_max);
-        // Calls stay short until somebody has connected.
-        shared.inbound.agree(agreed.segment_bytes_max, crate::link::CALL_OVERHEAD_BYTES);
-        Ok(Self::Identifying { agreed, identity: Identity::default() })
-    }
-
-    /// A call has come and none is open.
-    fn called(
-        agreed: Agreed,
-        identity: Option<Identity>,
+    fn agreed(
+        offer: &InitialData,
+        terms: &ChannelTerms,
         arrived: &Arrived,
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, ConnectionError> {
-        let segment_type = arrived.header.segment_type;
-        // MQCONN is the first call, and never comes again.
-        if identity.is_some() != (segment_type == SegmentType::MQCONN) {
-            let state = if identity.is_some() { "before MQCONN" } else { "after MQCONN" };
-            return Err(unexpected(segment_type, state));
+        let again = initial_data(arrived)?;
+        let answer = negotiate::second_answer(offer, &again, &shared.config)?;
+        let agreed = Agreed::from(&answer);
+        let kind = if agreed.is_shared() { SegmentKind::Tshm } else { SegmentKind::Tsh };
+        if arrived.header.kind != kind {
+            return Err(PeerError::HeaderKind.into());
         }
-        let decoded = Body::decode(&arrived.header, &arrived.body, agreed.fap_level);
-        let (api, body) = match decoded {
-            Ok(Body::Call(api, body)) => (api, body),
-            Ok(_) => return Err(unexpected(segment_type, "between two calls")),
-            Err(error) => {
-                let Some(reason) = form::reason_of(&error) else {
-                    return Err(PeerError::Decode { segment: segment_type, error }.into());
-                };
-                shared.outbound.call(&form::refused(segment_type, reason, shared.outbound.coding()));
-                return Ok(Self::Connected { agreed });
-            }
-        };
-        let (mut request, form) = match form::ask(arrived, api, body, shared.outbound.coding())? {
-            Asked::Owner(request, form) => (request, form),
-            Asked::Answered(message) => {
-                shared.outbound.call(&message);
-                return Ok(Self::Connected { agreed });
-            }
-        };
-        if let (Request::Connect(connect), Some(identity)) = (&mut request, identity) {
-            connect.user = identity.user;
-            connect.password = identity.password;
-            shared.deadline = None;
-            shared.inbound.agree(agreed.segment_bytes_max, agreed.call_bytes_max());
-        }
-        let heartbeat = match &request {
-            Request::Get { gmo, .. } if gmo.options.contains(mq_wire::GetOptions::WAIT) => {
-                Heartbeat::new(agreed.heartbeat_s, now)
-            }
-            _ => None,
-        };
-        let call = shared.next_call();
-        shared.events.push_back(Event::Call { conversation: 0, call, request });
-        Ok(Self::Calling { agreed, call, form, heartbeat })
-    }
-}
-
-impl Identity {
-    fn handle(
-        mut self,
-        agreed: Agreed,
-        arrived: &Arrived,
-        now: Instant,
-        shared: &mut Shared,
-    ) -> Result<State, ConnectionError> {
-        match decode(arrived, agreed.fap_level)? {
-            // No answer is sent (mq-wire.md 3.5).
-            Body::UserId(uid) => self.user_id(&uid),
-            Body::ConnAuth(caut) => {
-                self.conn_auth(&caut, arrived.header.coding());
-                // Consent is a header without a body; whether the password is right is said in reply to MQCONN
-                // (mq-wire-observed-base.md 3.3).
-                shared.outbound.control(SegmentType::STATUS, ControlFlags1::empty(), &[]);
-            }
-            Body::Status(Some(status)) => return Err(ConnectionError::Refused(status.code)),
-            Body::Status(None) => return Err(ConnectionError::Closed("before MQCONN")),
-            _ => return State::called(agreed, Some(self), arrived, now, shared),
-        }
-        Ok(State::Identifying { agreed, identity: self })
-    }
-
-    fn user_id(&mut self, uid: &UserIdData) {
-        if self.authenticated {
-            return;
-        }
-        self.user = if uid.long_user_id.is_blank() { uid.user_id.text() } else { uid.long_user_id.text() };
-        // Compatibility mode: a short password in clear (mq-wire-observed-base.md 2.2).
-        let password = uid.password.0.trimmed();
-        self.password = (!password.is_empty()).then(|| Password::new(password));
-    }
-
-    fn conn_auth(&mut self, caut: &ConnAuth, coding: Coding) {
-        self.authenticated = true;
-        self.user = text(&caut.user_id, coding);
-        let password = caut.password_in_clear();
-        self.password = (!password.is_empty()).then(|| Password::new(password));
+        shared.inbound.share(agreed.is_shared());
+        let body = negotiate::encode(&answer, shared.outbound.coding());
+        let to = Address::of(&arrived.header);
+        shared.outbound.control(to, SegmentType::INITIAL_DATA, ControlFlags1::empty(), &body);
+        shared.outbound.agree(agreed.segment_bytes_max);
+        shared.inbound.agree(agreed.segment_bytes_max, CALL_OVERHEAD_BYTES);
+        // From now on the conversation has it.
+        let deadline = shared.deadline.take().unwrap_or(now + shared.config.handshake_timeout);
+        shared.shared = agreed.is_shared();
+        let first = arrived.header.conversation_id;
+        Ok(Self::Open(Box::new(Open::new(agreed, terms, first, deadline))))
     }
 }
 
 impl Shared {
-    /// Sends a status that ends the channel: CLOSE must be set, else clients do not take it (base 5).
+    /// Sends a status that ends the channel: CLOSE must be set, else clients do not take it (base 5). On a shared socket
+    /// it concerns the whole of it: told to conversations it is not noticed (mq-wire-observed-jms.md 4.9).
     pub(crate) fn refuse(&mut self, code: StatusCode) {
         let mut body = BytesMut::new();
         Status::new(code).encode(&mut Writer::new(&mut body, self.outbound.coding()));
         let flags = ControlFlags1::ERROR | ControlFlags1::CLOSE_CHANNEL;
-        self.outbound.control(SegmentType::STATUS, flags, &body);
+        let to = if self.shared { Address::SOCKET } else { Address::PLAIN };
+        self.outbound.control(to, SegmentType::STATUS, flags, &body);
     }
 }
 
@@ -291,20 +166,4 @@ fn initial_data(arrived: &Arrived) -> Result<Box<InitialData>, ConnectionError> 
         Body::InitialData(id) => Ok(id),
         _ => Err(unexpected(arrived.header.segment_type, "instead of initial data")),
     }
-}
-
-fn unexpected(segment: SegmentType, state: &'static str) -> ConnectionError {
-    // XA has names, but is not offered by what this machine serves (mq-wire.md 2.3).
-    if segment.name().is_none() || segment.0 >= SegmentType::XA_START.0 {
-        return PeerError::Unknown(segment).into();
-    }
-    PeerError::Unexpected { segment, state }.into()
-}
-
-/// A user's name as text. Names outside of the invariant characters exist in UTF-8 and Latin-1.
-fn text(bytes: &[u8], coding: Coding) -> String {
-    if coding.ccsid == Ccsid::UTF_8 {
-        return String::from_utf8_lossy(bytes).into_owned();
-    }
-    bytes.iter().map(|byte| char::from(Chars::<1>::read(&[*byte], coding).as_bytes()[0])).collect()
 }

@@ -70,6 +70,7 @@ fn a_segment_at_the_wrong_time_ends_the_connection() {
         "connected" => {
             segment_type == SegmentType::HEARTBEAT
                 || (segment_type.is_call() && !segment_type.is_reply() && segment_type != SegmentType::MQCONN)
+                || (0xA1..=0xAA).contains(&segment_type.0)
         }
         "calling" => segment_type == SegmentType::HEARTBEAT,
         "disconnected" => segment_type == SegmentType::STATUS,
@@ -166,17 +167,32 @@ fn a_long_segment_is_refused_by_its_header() {
 }
 
 #[test]
-fn truncated_bodies_of_every_call_are_refused() {
+fn a_call_that_is_cut_off_has_the_reason_of_what_is_missing() {
     let mut pair = Pair::connected();
     let request = Request::Get { handle: 1, md: Mqmd::default(), gmo: Mqgmo::default(), buffer_length: 10 };
     pair.client.call(pair.time, request).unwrap();
     let whole = pair.client.poll_output().unwrap();
+    let (md, gmo) = (28 + 16, 28 + 16 + 324);
     for length in 28..whole.len() {
         let mut cut = whole[..length].to_vec();
         cut[4..8].copy_from_slice(&(length as u32).to_be_bytes());
         let mut pair = Pair::connected();
-        let error = pair.server.handle_bytes(pair.time, &cut).unwrap_err();
-        assert!(matches!(error, ConnectionError::Peer(PeerError::Decode { .. })), "{length}: {error}");
+        let outcome = pair.server.handle_bytes(pair.time, &cut);
+        if length < md {
+            // Without an API header it is no call.
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, ConnectionError::Peer(PeerError::Decode { .. })), "{length}: {error}");
+            continue;
+        }
+        let reason = match length {
+            _ if length < gmo => Reason::MD_ERROR,
+            _ if length < gmo + 72 => Reason::GMO_ERROR,
+            _ => Reason::BUFFER_LENGTH_ERROR,
+        };
+        outcome.unwrap();
+        let answer = pair.server.poll_output().unwrap();
+        assert_eq!(answer[36..40], reason.0.to_le_bytes(), "{length}");
+        assert_eq!(pair.server.poll_event(), None);
     }
 }
 
@@ -212,7 +228,7 @@ fn feed(server: &mut ServerConnection, now: Instant, bytes: &[u8]) -> Result<(),
                 server.reply(now, call, connect_reply())
             }
             Event::Call { call, .. } => server.reply(now, call, Reply::failed(Reason::HOBJ_ERROR)),
-            Event::Ended => Ok(()),
+            Event::ConversationEnded { .. } | Event::Ended => Ok(()),
         }?;
     }
     while server.poll_output().is_some() {}
@@ -251,7 +267,7 @@ fn feed_pair(pair: &mut Pair, bytes: &[u8]) {
             Event::Call { call, request: Request::Connect(_), .. } => pair.reply(call, connect_reply()),
             Event::Call { call, request: Request::Disconnect, .. } => pair.reply(call, Reply::DONE),
             Event::Call { call, .. } => pair.reply(call, Reply::failed(Reason::HOBJ_ERROR)),
-            Event::Ended => {}
+            Event::ConversationEnded { .. } | Event::Ended => {}
         }
     }
     while let Some(bytes) = pair.server.poll_output() {

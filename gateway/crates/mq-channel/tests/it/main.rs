@@ -8,8 +8,10 @@
 )]
 
 mod bad_input;
+mod mutated;
 mod pair;
 mod recorded;
+mod shared;
 mod split;
 mod start;
 mod timeouts;

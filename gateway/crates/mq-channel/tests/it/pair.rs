@@ -156,10 +156,12 @@ pub(crate) fn segments(mut bytes: &[u8]) -> Vec<Seen> {
 
 /// A segment as a client of ours would write it.
 pub(crate) fn segment(segment_type: SegmentType, flags: u8, body: &Body) -> Vec<u8> {
-    let header = SegmentHeader {
-        control_flags_1: ControlFlags1::from_bits_retain(flags),
-        ..SegmentHeader::new(SegmentKind::Tsh, segment_type)
-    };
+    segment_with(SegmentHeader::new(SegmentKind::Tsh, segment_type), flags, body)
+}
+
+/// A segment with another header.
+pub(crate) fn segment_with(header: SegmentHeader, flags: u8, body: &Body) -> Vec<u8> {
+    let header = SegmentHeader { control_flags_1: ControlFlags1::from_bits_retain(flags), ..header };
     let mut bytes = BytesMut::new();
     body.encode(&mut Writer::new(&mut bytes, header.coding()));
     let mut out = BytesMut::new();

@@ -9,10 +9,10 @@ use mq_channel::{
 };
 use mq_wire::{
     Body, ByteOrder, CapFlags1, CapFlags2, CapFlags3, Ccsid, Coding, Encoding, ErrFlags1, InitialData,
-    Reason, SegmentType, StatusCode,
+    Reason, SegmentHeader, SegmentKind, SegmentType, StatusCode,
 };
 
-use crate::pair::{Pair, client_config, connect_reply, segment, server_config};
+use crate::pair::{Pair, client_config, connect_reply, segment, segment_with, server_config};
 
 #[test]
 fn a_channel_starts_in_two_rounds() {
@@ -21,7 +21,9 @@ fn a_channel_starts_in_two_rounds() {
     let Some(Event::ChannelRequested(request)) = pair.server.poll_event() else { panic!() };
     assert_eq!(request.channel.to_string(), "DEV.APP.SVRCONN");
     assert_eq!(request.fap_level, 12);
-    pair.server.channel_accepted(ChannelTerms { max_msg_length: 1000, heartbeat_s: 300 }).unwrap();
+    pair.server
+        .channel_accepted(ChannelTerms { max_msg_length: 1000, heartbeat_s: 300, ..ChannelTerms::default() })
+        .unwrap();
     pair.drive();
     let flags: Vec<_> =
         pair.down.iter().map(|(header, _)| (header.segment_type, header.control_flags_1.bits())).collect();
@@ -165,22 +167,32 @@ fn a_queue_manager_that_ends_breaks_the_connection() {
     assert!(pair.server.is_finished());
 }
 
-/// The server's answers to one hand-made proposal after the other.
+/// The server's answers to one hand-made proposal after the other, on a channel without sharing.
 fn negotiate(proposals: &[InitialData]) -> Result<Vec<InitialData>, ConnectionError> {
+    negotiate_on(ChannelTerms { conversations: 0, ..ChannelTerms::default() }, proposals)
+}
+
+fn negotiate_on(terms: ChannelTerms, proposals: &[InitialData]) -> Result<Vec<InitialData>, ConnectionError> {
     let now = Instant::now();
     let mut server = ServerConnection::new(Arc::new(server_config()), now);
-    let mut answers = Vec::new();
+    let mut answers: Vec<InitialData> = Vec::new();
     for proposal in proposals {
         let body = Body::InitialData(Box::new(proposal.clone()));
-        server.handle_bytes(now, &segment(SegmentType::INITIAL_DATA, 0x31, &body))?;
+        let shared = answers.last().is_some_and(|answer| answer.conv_per_socket != 0);
+        let kind = if shared && proposal.conv_per_socket != 0 { SegmentKind::Tshm } else { SegmentKind::Tsh };
+        let header = SegmentHeader {
+            conversation_id: if kind == SegmentKind::Tshm { 1 } else { 0 },
+            ..SegmentHeader::new(kind, SegmentType::INITIAL_DATA)
+        };
+        server.handle_bytes(now, &segment_with(header, 0x31, &body))?;
         if let Some(Event::ChannelRequested(_)) = server.poll_event() {
-            server.channel_accepted(ChannelTerms::default()).unwrap();
+            server.channel_accepted(terms).unwrap();
         }
         let bytes = server.poll_output().unwrap();
-        let (header, _) = mq_wire::SegmentHeader::peek(&bytes, 40_000).unwrap().unwrap();
-        let Body::InitialData(answer) = Body::decode(&header, &bytes.slice(28..), 0).unwrap() else {
-            panic!()
-        };
+        let (answered, _) = SegmentHeader::peek(&bytes, 40_000).unwrap().unwrap();
+        assert_eq!((answered.kind, answered.conversation_id), (header.kind, header.conversation_id));
+        let body = bytes.slice(answered.length()..);
+        let Body::InitialData(answer) = Body::decode(&answered, &body, 0).unwrap() else { panic!() };
         answers.push(*answer);
     }
     Ok(answers)
@@ -211,9 +223,38 @@ fn what_differs_is_changed_and_flagged() {
         first.err_flags_1,
         ErrFlags1::FAP_LEVEL | ErrFlags1::MAX_MSG_SIZE | ErrFlags1::HEARTBEAT_INTERVAL
     );
-    assert_eq!((first.cap_flags_2.bits(), first.ecap_flags_2.bits()), (0x11, 0x40));
+    assert_eq!((first.cap_flags_2.bits(), first.ecap_flags_2.bits()), (0x51, 0));
     assert_eq!((first.cap_flags_3.bits(), first.ecap_flags_3.bits()), (0x20, 0x08));
     assert_eq!(first.q_mgr_name.to_string(), "QM1");
+}
+
+#[test]
+fn sharing_is_agreed_with_all_that_belongs_to_it() {
+    let algorithms = [1, 0, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF];
+    let java = InitialData { password_algorithms: algorithms, random: [7; 12], ..java() };
+    let terms = ChannelTerms { conversations: 3, ..ChannelTerms::default() };
+    let first = negotiate_on(terms, std::slice::from_ref(&java)).unwrap().remove(0);
+    assert_eq!((first.fap_level, first.conv_per_socket), (14, 3));
+    assert_eq!((first.cap_flags_3.bits(), first.ecap_flags_3.bits()), (0x28, 0));
+    assert_eq!((first.cap_flags_2.bits(), first.ecap_flags_2.bits()), (0x51, 0));
+    // The client's own algorithms, and random bytes of ours.
+    assert_eq!((first.password_algorithms, first.random), (algorithms, [0; 12]));
+    let again = |change: fn(&mut InitialData)| {
+        let mut second = first.clone();
+        change(&mut second);
+        negotiate_on(terms, &[java.clone(), second]).map(|answers| answers[1].clone())
+    };
+    let answer = again(|_| {}).unwrap();
+    assert_eq!((answer.fap_level, answer.conv_per_socket, answer.err_flags_1.bits()), (14, 3, 0));
+    // A client may still take less, even no sharing at all.
+    let alone = again(|id| (id.conv_per_socket, id.fap_level) = (0, 12)).unwrap();
+    assert_eq!((alone.conv_per_socket, alone.cap_flags_3.bits()), (0, 0x20));
+    assert_eq!(again(|id| id.conv_per_socket = 1).unwrap().conv_per_socket, 1);
+    assert!(again(|id| id.conv_per_socket = 4).is_err());
+    assert!(again(|id| id.fap_level = 15).is_err());
+    // With these it would read by REQUEST_MSGS.
+    assert!(again(|id| id.fap_level = 12).is_err());
+    assert!(again(|id| id.cap_flags_3 = CapFlags3::GEN_CONNTAG_CAP).is_err());
 }
 
 #[test]
@@ -243,8 +284,10 @@ fn a_second_proposal_that_takes_nothing_over_is_refused() {
     assert!(again(|id| id.max_msg_size += 1).is_err());
     assert!(again(|id| id.max_transmission_size += 1).is_err());
     assert!(again(|id| id.conv_per_socket = 1).is_err());
-    assert!(again(|id| id.cap_flags_2 |= CapFlags2::SPIREQUEST).is_err());
     assert!(again(|id| id.channel_name = "B".parse().unwrap()).is_err());
+    let without = InitialData { cap_flags_2: CapFlags2::from_bits_retain(0x11), ..java() };
+    let with = InitialData { fap_level: 12, conv_per_socket: 0, ..java() };
+    assert!(negotiate(&[without, with]).is_err(), "SPIREQUEST comes too late");
     assert_eq!(again(|id| id.max_transmission_size = 4096).unwrap().max_transmission_size, 4096);
 }
 
@@ -258,7 +301,7 @@ fn a_sender_channel_is_told_that_the_type_is_wrong() {
 fn old_queue_manager(change: fn(&mut InitialData), flags: u8) -> Vec<(SegmentType, usize)> {
     let mut pair = Pair::new();
     let bytes = pair.client.poll_output().unwrap();
-    let (header, _) = mq_wire::SegmentHeader::peek(&bytes, 40_000).unwrap().unwrap();
+    let (header, _) = SegmentHeader::peek(&bytes, 40_000).unwrap().unwrap();
     let Body::InitialData(mut id) = Body::decode(&header, &bytes.slice(28..), 0).unwrap() else { panic!() };
     change(&mut id);
     for flags in [flags, 0x00] {

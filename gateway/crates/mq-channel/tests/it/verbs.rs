@@ -1,7 +1,7 @@
 //! Every verb through both machines: the server is asked what the client said, the client told what the server said.
 
 use bytes::Bytes;
-use mq_channel::{AsyncPuts, OpenDefaults, OwnerError, Reply, Request};
+use mq_channel::{AsyncPuts, OpenDefaults, OwnerError, PutObject, Reply, Request};
 use mq_wire::{
     ApiHeader, Body, Call, CloseOptions, CompCode, GetOptions, Lpoo, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId,
     OpenBody, OpenOptions, Persistence, PutOptions, Reason, SegmentHeader, SegmentType, Selector, SpiBody,
@@ -239,8 +239,14 @@ fn set_stat_commit_back() {
         chars: b"x".to_vec(),
     };
     assert_eq!(pair.round(set.clone(), Reply::DONE), (set, Reply::DONE));
-    let puts =
-        AsyncPuts { cc: CompCode::FAILED, reason: Reason::Q_FULL, successes: 3, warnings: 2, failures: 1 };
+    let puts = AsyncPuts {
+        cc: CompCode::FAILED,
+        reason: Reason::Q_FULL,
+        successes: 3,
+        warnings: 2,
+        failures: 1,
+        object: PutObject::default(),
+    };
     let stat = Reply::Stat { cc: OK.0, reason: OK.1, puts };
     assert_eq!(pair.round(Request::Stat { kind: 0 }, stat.clone()), (Request::Stat { kind: 0 }, stat));
     let backed_out = Reply::failed(Reason::BACKED_OUT);

@@ -1,0 +1,94 @@
+//! What a socket's task keeps of each conversation. In the core it is a connection of its own, with its unit of work,
+//! handles and waiting get.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mq_wire::{GetOptions, PutOptions, Reason};
+use qmgr::{ConnId, Context, Verb};
+use store::Position;
+
+use super::convert::Kept;
+use crate::core::{Command, CoreHandle, Farewell};
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    /// Its own way into the core: the order of its calls is kept there.
+    pub(super) core: Arc<CoreHandle>,
+    farewell: Farewell,
+    /// Contexts of messages got with handles that were opened to save them. None: nothing was got yet.
+    contexts: HashMap<i32, Option<Box<Context>>>,
+    /// A unit of work may be open: a stop in order leaves it the grace period.
+    pub(super) in_unit: bool,
+    /// When this is on disk, so is what was put without an answer.
+    unanswered: Option<Position>,
+}
+
+impl Conversation {
+    /// A conversation with its own connection of the core.
+    pub(super) fn new(core: CoreHandle) -> Self {
+        let core = Arc::new(core);
+        let farewell = Farewell::new(Arc::clone(&core), Command::MqClosed { conn: core.conn() });
+        Self { core, farewell, contexts: HashMap::new(), in_unit: false, unanswered: None }
+    }
+
+    /// Its number in the core.
+    pub(super) fn conn(&self) -> ConnId {
+        self.core.conn()
+    }
+
+    /// It is over: what it left open is backed out.
+    pub(super) async fn end(self) {
+        self.farewell.say().await;
+    }
+
+    /// The context of the message last got with a handle.
+    pub(super) fn passed(&self, handle: i32) -> Option<Box<Context>> {
+        self.contexts.get(&handle).cloned().flatten()
+    }
+
+    /// A message was got with a handle.
+    pub(super) fn got(&mut self, handle: i32, context: Box<Context>) {
+        if let Some(saved) = self.contexts.get_mut(&handle) {
+            *saved = Some(context);
+        }
+    }
+
+    /// A handle was opened or closed.
+    pub(super) fn handled(&mut self, kept: &Kept, reply: &qmgr::Reply) {
+        match (kept, reply) {
+            (Kept::Open { save_context: true }, qmgr::Reply::Opened(opened)) => {
+                self.contexts.insert(opened.handle, None);
+            }
+            (Kept::Close { handle }, qmgr::Reply::Plain { reason: Reason::NONE, .. }) => {
+                self.contexts.remove(handle);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call begins: what it means for the unit of work.
+    pub(super) fn calls(&mut self, verb: &Verb) {
+        match verb {
+            Verb::Put(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
+            Verb::Put1(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
+            Verb::Get(get) if get.gmo.options.intersects(IN_UNIT) => self.in_unit = true,
+            Verb::Commit | Verb::Back | Verb::Disconnect => self.in_unit = false,
+            _ => {}
+        }
+    }
+
+    /// A put that the client does not wait for is done when this is on disk.
+    pub(super) fn put_unanswered(&mut self, needs: Option<Position>) {
+        self.unanswered = self.unanswered.max(needs);
+    }
+
+    /// What has to be on disk before an answer leaves: what was put before without one, too.
+    pub(super) fn needs(&mut self, needs: Option<Position>) -> Option<Position> {
+        self.unanswered.take().max(needs)
+    }
+}
+
+/// Gets that belong to the unit of work, or may.
+const IN_UNIT: GetOptions = GetOptions::SYNCPOINT.union(GetOptions::SYNCPOINT_IF_PERSISTENT);
