@@ -33,7 +33,10 @@ struct Pending {
     get: Option<GetRequest>,
 }
 
-pub struct Engine {
+/// The context that a handle keeps, if it keeps one, once it has one.
+type Kept = Option<Option<Box<Context>>>;
+
+pub(crate) struct Engine {
     qm: QueueManager,
     store: Option<MemStore>,
     settings: qmgr::Settings,
@@ -41,14 +44,14 @@ pub struct Engine {
     next: u64,
     conns: BTreeMap<Conn, ConnId>,
     /// Handles by the model's numbers: the number here, and the context kept for it if it keeps one.
-    handles: BTreeMap<Hobj, (i32, Option<Option<Box<Context>>>)>,
+    handles: BTreeMap<Hobj, (i32, Kept)>,
     pending: BTreeMap<CallId, Pending>,
     answers: BTreeMap<CallId, Reply>,
     names: Names,
 }
 
 impl Engine {
-    pub fn new(model: &Settings, definitions: &[Definition]) -> Self {
+    pub(crate) fn new(model: &Settings, definitions: &[Definition]) -> Self {
         let name = QMgrName(Chars::cut(&model.name));
         let limits = Limits { sweep_interval_ms: 1, ..Limits::default() };
         let settings = qmgr::Settings {
@@ -130,7 +133,7 @@ impl Engine {
     }
 
     /// Does the call. `expected` is only looked at to know what the model calls a thing that was made here.
-    pub fn apply(&mut self, call: &Call, expected: &Step) -> Step {
+    pub(crate) fn apply(&mut self, call: &Call, expected: &Step) -> Step {
         let own = match call {
             Call::Crash => {
                 let store = self.store.take().expect("a store");
@@ -344,7 +347,7 @@ impl Engine {
     }
 
     /// Whether the call names nothing that the queue manager has not shown yet.
-    pub fn can_say(&self, call: &Call) -> bool {
+    pub(crate) fn can_say(&self, call: &Call) -> bool {
         let Call::Get { gmo, .. } = call else { return true };
         let ids = [&gmo.msg_id, &gmo.correl_id, &gmo.group_id];
         if !ids.into_iter().all(|id| self.names.knows_id(id)) {

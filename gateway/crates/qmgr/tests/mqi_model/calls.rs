@@ -4,135 +4,134 @@
 use std::fmt;
 
 /// A connection, by the number that the generator gave it.
-pub type Conn = u32;
+pub(crate) type Conn = u32;
 /// An object handle, by the number that the model gave it.
-pub type Hobj = u32;
+pub(crate) type Hobj = u32;
 /// MsgId, CorrelId, GroupId.
-pub type Id = [u8; 24];
+pub(crate) type Id = [u8; 24];
 
-pub const NO_ID: Id = [0; 24];
+pub(crate) const NO_ID: Id = [0; 24];
 
 /// Values of mq-objects.md 1.2 to 1.6 and 1.13 that the model looks at.
-pub mod value {
-    pub const OO_INPUT_AS_Q_DEF: i32 = 0x1;
-    pub const OO_INPUT_SHARED: i32 = 0x2;
-    pub const OO_INPUT_EXCLUSIVE: i32 = 0x4;
-    pub const OO_INPUT_ANY: i32 = 0x7;
-    pub const OO_BROWSE: i32 = 0x8;
-    pub const OO_OUTPUT: i32 = 0x10;
-    pub const OO_INQUIRE: i32 = 0x20;
-    pub const OO_SET: i32 = 0x40;
-    pub const OO_SAVE_ALL: i32 = 0x80;
-    pub const OO_PASS_IDENTITY: i32 = 0x100;
-    pub const OO_PASS_ALL: i32 = 0x200;
-    pub const OO_SET_IDENTITY: i32 = 0x400;
-    pub const OO_SET_ALL: i32 = 0x800;
-    pub const OO_CO_OP: i32 = 0x20000;
+pub(crate) mod value {
+    pub(crate) const OO_INPUT_AS_Q_DEF: i32 = 0x1;
+    pub(crate) const OO_INPUT_SHARED: i32 = 0x2;
+    pub(crate) const OO_INPUT_EXCLUSIVE: i32 = 0x4;
+    pub(crate) const OO_INPUT_ANY: i32 = 0x7;
+    pub(crate) const OO_BROWSE: i32 = 0x8;
+    pub(crate) const OO_OUTPUT: i32 = 0x10;
+    pub(crate) const OO_INQUIRE: i32 = 0x20;
+    pub(crate) const OO_SET: i32 = 0x40;
+    pub(crate) const OO_SAVE_ALL: i32 = 0x80;
+    pub(crate) const OO_PASS_IDENTITY: i32 = 0x100;
+    pub(crate) const OO_PASS_ALL: i32 = 0x200;
+    pub(crate) const OO_SET_IDENTITY: i32 = 0x400;
+    pub(crate) const OO_SET_ALL: i32 = 0x800;
+    pub(crate) const OO_CO_OP: i32 = 0x20000;
 
-    pub const CO_NONE: i32 = 0;
-    pub const CO_DELETE: i32 = 1;
-    pub const CO_DELETE_PURGE: i32 = 2;
+    pub(crate) const CO_NONE: i32 = 0;
+    pub(crate) const CO_DELETE: i32 = 1;
+    pub(crate) const CO_DELETE_PURGE: i32 = 2;
 
-    pub const PMO_SYNCPOINT: i32 = 0x2;
-    pub const PMO_NO_SYNCPOINT: i32 = 0x4;
-    pub const PMO_DEFAULT_CONTEXT: i32 = 0x20;
-    pub const PMO_NEW_MSG_ID: i32 = 0x40;
-    pub const PMO_NEW_CORREL_ID: i32 = 0x80;
-    pub const PMO_PASS_IDENTITY: i32 = 0x100;
-    pub const PMO_PASS_ALL: i32 = 0x200;
-    pub const PMO_SET_IDENTITY: i32 = 0x400;
-    pub const PMO_SET_ALL: i32 = 0x800;
-    pub const PMO_NO_CONTEXT: i32 = 0x4000;
-    pub const PMO_CONTEXTS: i32 = 0x4f20;
-    pub const PMO_LOGICAL_ORDER: i32 = 0x8000;
+    pub(crate) const PMO_SYNCPOINT: i32 = 0x2;
+    pub(crate) const PMO_NO_SYNCPOINT: i32 = 0x4;
+    pub(crate) const PMO_NEW_MSG_ID: i32 = 0x40;
+    pub(crate) const PMO_NEW_CORREL_ID: i32 = 0x80;
+    pub(crate) const PMO_PASS_IDENTITY: i32 = 0x100;
+    pub(crate) const PMO_PASS_ALL: i32 = 0x200;
+    pub(crate) const PMO_SET_IDENTITY: i32 = 0x400;
+    pub(crate) const PMO_SET_ALL: i32 = 0x800;
+    pub(crate) const PMO_NO_CONTEXT: i32 = 0x4000;
+    pub(crate) const PMO_CONTEXTS: i32 = 0x4f20;
+    pub(crate) const PMO_LOGICAL_ORDER: i32 = 0x8000;
 
-    pub const GMO_WAIT: i32 = 0x1;
-    pub const GMO_SYNCPOINT: i32 = 0x2;
-    pub const GMO_NO_SYNCPOINT: i32 = 0x4;
-    pub const GMO_BROWSE_FIRST: i32 = 0x10;
-    pub const GMO_BROWSE_NEXT: i32 = 0x20;
-    pub const GMO_ACCEPT_TRUNCATED: i32 = 0x40;
-    pub const GMO_UNDER_CURSOR: i32 = 0x100;
-    pub const GMO_LOCK: i32 = 0x200;
-    pub const GMO_UNLOCK: i32 = 0x400;
-    pub const GMO_BROWSE_UNDER_CURSOR: i32 = 0x800;
-    pub const GMO_BROWSES: i32 = 0x830;
-    pub const GMO_IF_PERSISTENT: i32 = 0x1000;
-    pub const GMO_LOGICAL_ORDER: i32 = 0x8000;
-    pub const GMO_COMPLETE_MSG: i32 = 0x10000;
-    pub const GMO_ALL_MSGS: i32 = 0x20000;
-    pub const GMO_ALL_SEGMENTS: i32 = 0x40000;
-    pub const GMO_MARK_HANDLE: i32 = 0x0010_0000;
-    pub const GMO_MARK_CO_OP: i32 = 0x0020_0000;
-    pub const GMO_UNMARK_CO_OP: i32 = 0x0040_0000;
-    pub const GMO_UNMARK_HANDLE: i32 = 0x0080_0000;
-    pub const GMO_UNMARKED: i32 = 0x0100_0000;
+    pub(crate) const GMO_WAIT: i32 = 0x1;
+    pub(crate) const GMO_SYNCPOINT: i32 = 0x2;
+    pub(crate) const GMO_NO_SYNCPOINT: i32 = 0x4;
+    pub(crate) const GMO_BROWSE_FIRST: i32 = 0x10;
+    pub(crate) const GMO_BROWSE_NEXT: i32 = 0x20;
+    pub(crate) const GMO_ACCEPT_TRUNCATED: i32 = 0x40;
+    pub(crate) const GMO_UNDER_CURSOR: i32 = 0x100;
+    pub(crate) const GMO_LOCK: i32 = 0x200;
+    pub(crate) const GMO_UNLOCK: i32 = 0x400;
+    pub(crate) const GMO_BROWSE_UNDER_CURSOR: i32 = 0x800;
+    pub(crate) const GMO_BROWSES: i32 = 0x830;
+    pub(crate) const GMO_IF_PERSISTENT: i32 = 0x1000;
+    pub(crate) const GMO_LOGICAL_ORDER: i32 = 0x8000;
+    pub(crate) const GMO_COMPLETE_MSG: i32 = 0x10000;
+    pub(crate) const GMO_ALL_MSGS: i32 = 0x20000;
+    pub(crate) const GMO_ALL_SEGMENTS: i32 = 0x40000;
+    pub(crate) const GMO_MARK_HANDLE: i32 = 0x0010_0000;
+    pub(crate) const GMO_MARK_CO_OP: i32 = 0x0020_0000;
+    pub(crate) const GMO_UNMARK_CO_OP: i32 = 0x0040_0000;
+    pub(crate) const GMO_UNMARK_HANDLE: i32 = 0x0080_0000;
+    pub(crate) const GMO_UNMARKED: i32 = 0x0100_0000;
 
-    pub const MO_MSG_ID: i32 = 0x1;
-    pub const MO_CORREL_ID: i32 = 0x2;
-    pub const MO_GROUP_ID: i32 = 0x4;
-    pub const MO_SEQ: i32 = 0x8;
-    pub const MO_OFFSET: i32 = 0x10;
-    pub const MO_TOKEN: i32 = 0x20;
+    pub(crate) const MO_MSG_ID: i32 = 0x1;
+    pub(crate) const MO_CORREL_ID: i32 = 0x2;
+    pub(crate) const MO_GROUP_ID: i32 = 0x4;
+    pub(crate) const MO_SEQ: i32 = 0x8;
+    pub(crate) const MO_OFFSET: i32 = 0x10;
+    pub(crate) const MO_TOKEN: i32 = 0x20;
 
-    pub const RO_PASS_CORREL_ID: i32 = 0x40;
-    pub const RO_PASS_MSG_ID: i32 = 0x80;
-    pub const RO_COA: i32 = 0x100;
-    pub const RO_COA_DATA: i32 = 0x300;
-    pub const RO_COA_FULL: i32 = 0x700;
-    pub const RO_COD: i32 = 0x800;
-    pub const RO_COD_DATA: i32 = 0x1800;
-    pub const RO_COD_FULL: i32 = 0x3800;
-    pub const RO_PASS_DISCARD_AND_EXPIRY: i32 = 0x4000;
-    pub const RO_EXPIRATION: i32 = 0x0020_0000;
-    pub const RO_EXPIRATION_DATA: i32 = 0x0060_0000;
-    pub const RO_EXPIRATION_FULL: i32 = 0x00e0_0000;
-    pub const RO_EXCEPTION: i32 = 0x0100_0000;
-    pub const RO_EXCEPTION_FULL: i32 = 0x0700_0000;
-    pub const RO_DISCARD: i32 = 0x0800_0000;
+    pub(crate) const RO_PASS_CORREL_ID: i32 = 0x40;
+    pub(crate) const RO_PASS_MSG_ID: i32 = 0x80;
+    pub(crate) const RO_COA: i32 = 0x100;
+    pub(crate) const RO_COA_DATA: i32 = 0x300;
+    pub(crate) const RO_COA_FULL: i32 = 0x700;
+    pub(crate) const RO_COD: i32 = 0x800;
+    pub(crate) const RO_COD_DATA: i32 = 0x1800;
+    pub(crate) const RO_COD_FULL: i32 = 0x3800;
+    pub(crate) const RO_PASS_DISCARD_AND_EXPIRY: i32 = 0x4000;
+    pub(crate) const RO_EXPIRATION: i32 = 0x0020_0000;
+    pub(crate) const RO_EXPIRATION_DATA: i32 = 0x0060_0000;
+    pub(crate) const RO_EXPIRATION_FULL: i32 = 0x00e0_0000;
+    pub(crate) const RO_EXCEPTION: i32 = 0x0100_0000;
+    pub(crate) const RO_EXCEPTION_FULL: i32 = 0x0700_0000;
+    pub(crate) const RO_DISCARD: i32 = 0x0800_0000;
 
-    pub const MF_SEGMENT: i32 = 2;
-    pub const MF_LAST_SEGMENT: i32 = 4;
-    pub const MF_IN_GROUP: i32 = 8;
-    pub const MF_LAST_IN_GROUP: i32 = 0x10;
+    pub(crate) const MF_SEGMENT: i32 = 2;
+    pub(crate) const MF_LAST_SEGMENT: i32 = 4;
+    pub(crate) const MF_IN_GROUP: i32 = 8;
+    pub(crate) const MF_LAST_IN_GROUP: i32 = 0x10;
 
-    pub const FB_EXPIRATION: i32 = 258;
-    pub const FB_COA: i32 = 259;
-    pub const FB_COD: i32 = 260;
+    pub(crate) const FB_EXPIRATION: i32 = 258;
+    pub(crate) const FB_COA: i32 = 259;
+    pub(crate) const FB_COD: i32 = 260;
 
-    pub const SEL_INHIBIT_GET: i32 = 9;
-    pub const SEL_INHIBIT_PUT: i32 = 10;
-    pub const SEL_MAX_DEPTH: i32 = 15;
-    pub const SEL_DEPTH: i32 = 3;
-    pub const SEL_OPEN_INPUT: i32 = 17;
-    pub const SEL_OPEN_OUTPUT: i32 = 18;
+    pub(crate) const SEL_INHIBIT_GET: i32 = 9;
+    pub(crate) const SEL_INHIBIT_PUT: i32 = 10;
+    pub(crate) const SEL_MAX_DEPTH: i32 = 15;
+    pub(crate) const SEL_DEPTH: i32 = 3;
+    pub(crate) const SEL_OPEN_INPUT: i32 = 17;
+    pub(crate) const SEL_OPEN_OUTPUT: i32 = 18;
 }
 
 /// The message descriptor, as far as the model has one (mq-objects.md 1.2).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Md {
-    pub report: i32,
-    pub msg_type: i32,
-    pub expiry: i32,
-    pub feedback: i32,
-    pub format: String,
-    pub priority: i32,
-    pub persistence: i32,
-    pub msg_id: Id,
-    pub correl_id: Id,
-    pub backout: i32,
-    pub reply_q: String,
-    pub reply_qm: String,
-    pub user: String,
-    pub identity: String,
-    pub put_type: i32,
-    pub put_name: String,
-    pub origin: String,
-    pub group_id: Id,
-    pub seq: i32,
-    pub offset: i32,
-    pub flags: i32,
-    pub original_length: i32,
+pub(crate) struct Md {
+    pub(crate) report: i32,
+    pub(crate) msg_type: i32,
+    pub(crate) expiry: i32,
+    pub(crate) feedback: i32,
+    pub(crate) format: String,
+    pub(crate) priority: i32,
+    pub(crate) persistence: i32,
+    pub(crate) msg_id: Id,
+    pub(crate) correl_id: Id,
+    pub(crate) backout: i32,
+    pub(crate) reply_q: String,
+    pub(crate) reply_qm: String,
+    pub(crate) user: String,
+    pub(crate) identity: String,
+    pub(crate) put_type: i32,
+    pub(crate) put_name: String,
+    pub(crate) origin: String,
+    pub(crate) group_id: Id,
+    pub(crate) seq: i32,
+    pub(crate) offset: i32,
+    pub(crate) flags: i32,
+    pub(crate) original_length: i32,
 }
 
 impl Default for Md {
@@ -183,7 +182,7 @@ impl fmt::Debug for Md {
 }
 
 /// An id for people: text if it is text, else the last bytes.
-pub struct Short<'a>(pub &'a Id);
+pub(crate) struct Short<'a>(pub &'a Id);
 
 impl fmt::Debug for Short<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -198,7 +197,7 @@ impl fmt::Debug for Short<'_> {
 
 /// What stands before the data that an application gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Header {
+pub(crate) enum Header {
     /// MQXQH, mq-objects.md 1.7.
     Transmission { q: String, qm: String, md: Box<Md> },
     /// MQDLH, mq-objects.md 1.8.
@@ -206,13 +205,13 @@ pub enum Header {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Data {
-    pub header: Option<Header>,
-    pub bytes: Body,
+pub(crate) struct Data {
+    pub(crate) header: Option<Header>,
+    pub(crate) bytes: Body,
 }
 
 impl Data {
-    pub fn header_length(&self) -> usize {
+    pub(crate) fn header_length(&self) -> usize {
         match self.header {
             None => 0,
             Some(Header::Transmission { .. }) => 428,
@@ -220,14 +219,14 @@ impl Data {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.header_length() + self.bytes.0.len()
     }
 }
 
 /// Bytes of an application; in a trace only what tells them apart.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Body(pub Vec<u8>);
+pub(crate) struct Body(pub Vec<u8>);
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,17 +238,17 @@ impl fmt::Debug for Body {
 
 /// MQGMO, and what MQGET takes from the descriptor.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Gmo {
-    pub options: i32,
-    pub wait_ms: i32,
-    pub matches: i32,
-    pub msg_id: Id,
-    pub correl_id: Id,
-    pub group_id: Id,
-    pub seq: i32,
-    pub offset: i32,
+pub(crate) struct Gmo {
+    pub(crate) options: i32,
+    pub(crate) wait_ms: i32,
+    pub(crate) matches: i32,
+    pub(crate) msg_id: Id,
+    pub(crate) correl_id: Id,
+    pub(crate) group_id: Id,
+    pub(crate) seq: i32,
+    pub(crate) offset: i32,
     /// The model's token; 0 is none.
-    pub token: u64,
+    pub(crate) token: u64,
 }
 
 impl fmt::Debug for Gmo {
@@ -273,7 +272,7 @@ impl fmt::Debug for Gmo {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub(crate) enum Call {
     Connect {
         conn: Conn,
     },
@@ -344,23 +343,23 @@ pub enum Call {
 
 /// What an MQGET showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Got {
-    pub md: Md,
-    pub data: Data,
+pub(crate) struct Got {
+    pub(crate) md: Md,
+    pub(crate) data: Data,
     /// Bytes put into the buffer.
-    pub returned: usize,
+    pub(crate) returned: usize,
     /// DataLength.
-    pub length: usize,
-    pub group_status: u8,
-    pub segment_status: u8,
-    pub token: u64,
-    pub q: String,
+    pub(crate) length: usize,
+    pub(crate) group_status: u8,
+    pub(crate) segment_status: u8,
+    pub(crate) token: u64,
+    pub(crate) q: String,
     /// More than one segment was put together: the flags are nobody's.
-    pub assembled: bool,
+    pub(crate) assembled: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub(crate) enum Seen {
     Nothing,
     /// The call has not ended yet.
     Waits,
@@ -381,31 +380,31 @@ pub enum Seen {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    pub cc: i32,
-    pub reason: i32,
-    pub seen: Seen,
+pub(crate) struct Outcome {
+    pub(crate) cc: i32,
+    pub(crate) reason: i32,
+    pub(crate) seen: Seen,
 }
 
 impl Outcome {
-    pub fn ok(seen: Seen) -> Self {
+    pub(crate) fn ok(seen: Seen) -> Self {
         Self { cc: 0, reason: 0, seen }
     }
 
-    pub fn failed(reason: i32) -> Self {
+    pub(crate) fn failed(reason: i32) -> Self {
         Self { cc: 2, reason, seen: Seen::Nothing }
     }
 
-    pub fn warning(reason: i32, seen: Seen) -> Self {
+    pub(crate) fn warning(reason: i32, seen: Seen) -> Self {
         Self { cc: if reason == 0 { 0 } else { 1 }, reason, seen }
     }
 }
 
 /// Everything that one call brought about: its own end, and the ends of calls that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    pub outcome: Outcome,
-    pub woken: Vec<(Conn, Outcome)>,
+pub(crate) struct Step {
+    pub(crate) outcome: Outcome,
+    pub(crate) woken: Vec<(Conn, Outcome)>,
     /// Of a call that failed: all that is wrong with it. Which of it is said first is nowhere written.
-    pub also: Vec<i32>,
+    pub(crate) also: Vec<i32>,
 }

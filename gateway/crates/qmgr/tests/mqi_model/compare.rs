@@ -9,15 +9,15 @@ use crate::calls::{Call, Gmo, Got, NO_ID, Outcome, Seen, Step};
 use crate::generate::{self, Features, Generator};
 use crate::model::{Kind, Model};
 
-/// Calls shown of what led to a difference; `MQI_MODEL_SHOWN` says more.
-fn calls_shown() -> usize {
-    std::env::var("MQI_MODEL_SHOWN").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
+/// A number from the environment.
+pub(crate) fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// Changes what came, to see whether the comparison notices.
-pub type Fault<'a> = &'a mut dyn FnMut(&Call, &mut Step);
+pub(crate) type Fault<'a> = &'a mut dyn FnMut(&Call, &mut Step);
 
-pub struct Pair {
+pub(crate) struct Pair {
     seed: u64,
     step: usize,
     shown: usize,
@@ -27,13 +27,13 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let (settings, definitions) = (generate::settings(), generate::definitions());
         let engine = Engine::new(&settings, &definitions);
         Self {
             seed,
             step: 0,
-            shown: calls_shown(),
+            shown: number("MQI_MODEL_SHOWN", 20),
             model: Model::new(settings, definitions),
             engine,
             last: VecDeque::new(),
@@ -41,9 +41,13 @@ impl Pair {
     }
 
     /// So many calls of the seed; then everything that is left on the queues is looked at.
-    pub fn run(&mut self, features: Features, calls: usize, fault: Fault<'_>) -> Result<(), String> {
+    pub(crate) fn run(&mut self, features: Features, calls: usize, fault: Fault<'_>) -> Result<(), String> {
         let mut generator = Generator::new(self.seed, features);
-        for _ in 0..calls {
+        let audit_every = number("MQI_MODEL_AUDIT", 1000);
+        for number in 1..=calls {
+            if number % audit_every == 0 {
+                self.audit(fault)?;
+            }
             let call = generator.next(&self.model);
             if !self.engine.can_say(&call) {
                 continue;
@@ -56,7 +60,7 @@ impl Pair {
         self.audit(fault)
     }
 
-    pub fn step(&mut self, call: &Call, fault: Fault<'_>) -> Result<Outcome, String> {
+    pub(crate) fn step(&mut self, call: &Call, fault: Fault<'_>) -> Result<Outcome, String> {
         self.step += 1;
         let expected = self.model.apply(call);
         let mut came = self.engine.apply(call, &expected);

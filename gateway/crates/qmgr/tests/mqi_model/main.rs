@@ -1,5 +1,16 @@
 //! The model test of the queue manager: random MQI calls of several connections, with crashes, against a simple queue manager
 //! in memory that was written from the documents alone. A seed gives the same calls everywhere.
+//!
+//! `MQI_MODEL_SEEDS` says how many seeds (20 without), `MQI_MODEL_FIRST` which is the first, `MQI_MODEL_FEATURES` what is on or
+//! off besides what is said in `generate::Features`, `MQI_MODEL_AUDIT` after how many calls all queues are looked at (1,000),
+//! `MQI_MODEL_SHOWN` how many calls are shown of what led to a difference (20).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test that is a failure like any other"
+)]
 
 mod adapter;
 mod calls;
@@ -9,7 +20,7 @@ mod model;
 
 use calls::value::SEL_DEPTH;
 use calls::{Call, Got, Outcome, Seen, Step};
-use compare::Pair;
+use compare::{Pair, number};
 use generate::{Features, Generator};
 use model::Model;
 
@@ -38,8 +49,7 @@ fn the_generator_reaches_what_it_aims_at() {
 
 /// Seeds of this run: `MQI_MODEL_SEEDS` of them, 20 without.
 fn seeds() -> std::ops::RangeInclusive<u64> {
-    let count = std::env::var("MQI_MODEL_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
-    let first = std::env::var("MQI_MODEL_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let (first, count) = (number("MQI_MODEL_FIRST", 1) as u64, number("MQI_MODEL_SEEDS", 20) as u64);
     first..=first + count - 1
 }
 
@@ -60,10 +70,13 @@ fn hundred_thousand_calls() {
     }
 }
 
+/// Falsifies a step if it fits.
+type Plant = Box<dyn FnMut(&Call, &mut Step) -> bool>;
+
 /// Faults of a kind that the comparison must not pass over: each falsifies the first outcome that it fits.
 #[test]
 fn the_model_finds_planted_faults() {
-    let mut plants: Vec<(&str, Box<dyn FnMut(&Call, &mut Step) -> bool>)> = vec![
+    let mut plants: Vec<(&str, Plant)> = vec![
         (
             "a message is lost",
             Box::new(|_, step| match &step.outcome.seen {

@@ -13,104 +13,104 @@ use std::collections::BTreeMap;
 
 use crate::calls::value::*;
 use crate::calls::{Call, Conn, Data, Gmo, Hobj, Id, Md, Outcome, Seen, Step};
-pub use groups::Progress;
-pub use objects::{Definition, Kind, Resolved};
+pub(crate) use groups::Progress;
+pub(crate) use objects::{Definition, Kind, Resolved};
 
-pub const PERMANENT: u8 = 2;
-pub const TEMPORARY: u8 = 3;
+pub(crate) const PERMANENT: u8 = 2;
+pub(crate) const TEMPORARY: u8 = 3;
 
 /// Attributes of the queue manager, mq-objects.md 3.2.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    pub name: String,
-    pub max_uncommitted: usize,
-    pub max_handles: usize,
-    pub max_length: usize,
-    pub mark_ms: u64,
-    pub dead_q: String,
-    pub default_xmitq: String,
+pub(crate) struct Settings {
+    pub(crate) name: String,
+    pub(crate) max_uncommitted: usize,
+    pub(crate) max_handles: usize,
+    pub(crate) max_length: usize,
+    pub(crate) mark_ms: u64,
+    pub(crate) dead_q: String,
+    pub(crate) default_xmitq: String,
 }
 
 /// Who may see a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Available,
     PutBy(Conn),
     GotBy(Conn),
 }
 
 #[derive(Clone, Debug)]
-pub struct Message {
+pub(crate) struct Message {
     /// Order of arrival on all queues; the model's token.
-    pub serial: u64,
-    pub md: Md,
-    pub data: Data,
-    pub state: State,
-    pub expires: Option<u64>,
-    pub locked_by: Option<Hobj>,
+    pub(crate) serial: u64,
+    pub(crate) md: Md,
+    pub(crate) data: Data,
+    pub(crate) state: State,
+    pub(crate) expires: Option<u64>,
+    pub(crate) locked_by: Option<Hobj>,
     /// Whose co-operative mark it is, and until when.
-    pub marked: Option<(Hobj, u64)>,
+    pub(crate) marked: Option<(Hobj, u64)>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Object {
-    pub def: Definition,
-    pub messages: Vec<Message>,
-    pub deleted: bool,
+pub(crate) struct Object {
+    pub(crate) def: Definition,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) deleted: bool,
 }
 
 /// What of a message its receiver may pass on.
 #[derive(Clone, Debug)]
-pub struct Context {
-    pub user: String,
-    pub identity: String,
-    pub put_type: i32,
-    pub put_name: String,
-    pub origin: String,
+pub(crate) struct Context {
+    pub(crate) user: String,
+    pub(crate) identity: String,
+    pub(crate) put_type: i32,
+    pub(crate) put_name: String,
+    pub(crate) origin: String,
 }
 
 #[derive(Clone, Debug)]
-pub struct Handle {
-    pub conn: Conn,
-    pub resolved: Resolved,
-    pub options: i32,
+pub(crate) struct Handle {
+    pub(crate) conn: Conn,
+    pub(crate) resolved: Resolved,
+    pub(crate) options: i32,
     /// This handle made the dynamic queue.
-    pub creator: bool,
+    pub(crate) creator: bool,
     /// Place of the browse cursor, and the message that it was put on.
-    pub cursor: Option<(i32, u64)>,
+    pub(crate) cursor: Option<(i32, u64)>,
     /// The place to go on from in logical order: of the first message of the group browsed last.
-    pub logical_cursor: Option<(i32, u64)>,
-    pub cursor_logical: bool,
-    pub locked: Option<u64>,
-    pub marks: Vec<u64>,
-    pub saved: Option<Context>,
-    pub putting: Option<Progress>,
-    pub getting: Option<Progress>,
-    pub browsing: Option<Progress>,
+    pub(crate) logical_cursor: Option<(i32, u64)>,
+    pub(crate) cursor_logical: bool,
+    pub(crate) locked: Option<u64>,
+    pub(crate) marks: Vec<u64>,
+    pub(crate) saved: Option<Context>,
+    pub(crate) putting: Option<Progress>,
+    pub(crate) getting: Option<Progress>,
+    pub(crate) browsing: Option<Progress>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Connection {
-    pub handles: Vec<Hobj>,
+pub(crate) struct Connection {
+    pub(crate) handles: Vec<Hobj>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Waiter {
-    pub conn: Conn,
-    pub hobj: Hobj,
-    pub gmo: Gmo,
-    pub buffer: usize,
-    pub deadline: Option<u64>,
+pub(crate) struct Waiter {
+    pub(crate) conn: Conn,
+    pub(crate) hobj: Hobj,
+    pub(crate) gmo: Gmo,
+    pub(crate) buffer: usize,
+    pub(crate) deadline: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Model {
-    pub settings: Settings,
-    pub now: u64,
-    pub objects: Vec<Object>,
-    pub conns: BTreeMap<Conn, Connection>,
-    pub handles: BTreeMap<Hobj, Handle>,
-    pub waiters: Vec<Waiter>,
+pub(crate) struct Model {
+    pub(crate) settings: Settings,
+    pub(crate) now: u64,
+    pub(crate) objects: Vec<Object>,
+    pub(crate) conns: BTreeMap<Conn, Connection>,
+    pub(crate) handles: BTreeMap<Hobj, Handle>,
+    pub(crate) waiters: Vec<Waiter>,
     /// Other reasons for which the call could have failed as well.
     also: Vec<i32>,
     next_serial: u64,
@@ -120,16 +120,16 @@ pub struct Model {
 }
 
 /// User and program of a connection, as its messages show them.
-pub fn user_of(conn: Conn) -> String {
+pub(crate) fn user_of(conn: Conn) -> String {
     format!("user{conn}")
 }
 
-pub fn program_of(conn: Conn) -> String {
+pub(crate) fn program_of(conn: Conn) -> String {
     format!("program {conn}")
 }
 
 impl Model {
-    pub fn new(settings: Settings, definitions: Vec<Definition>) -> Self {
+    pub(crate) fn new(settings: Settings, definitions: Vec<Definition>) -> Self {
         let mut model = Self {
             settings,
             now: 1_000_000,
@@ -149,12 +149,12 @@ impl Model {
         model
     }
 
-    pub fn add(&mut self, def: Definition) -> usize {
+    pub(crate) fn add(&mut self, def: Definition) -> usize {
         self.objects.push(Object { def, messages: Vec::new(), deleted: false });
         self.objects.len() - 1
     }
 
-    pub fn apply(&mut self, call: &Call) -> Step {
+    pub(crate) fn apply(&mut self, call: &Call) -> Step {
         let outcome = match call.clone() {
             Call::Connect { conn } => {
                 self.conns.insert(conn, Connection { handles: Vec::new() });
@@ -200,7 +200,7 @@ impl Model {
         Step { outcome, woken: self.wake(), also: std::mem::take(&mut self.also) }
     }
 
-    pub fn new_id(&mut self) -> Id {
+    pub(crate) fn new_id(&mut self) -> Id {
         self.next_id += 1;
         let mut id = [0; 24];
         let text = format!("made.{}", self.next_id);
@@ -208,24 +208,24 @@ impl Model {
         id
     }
 
-    pub fn handle(&self, hobj: Hobj) -> Result<&Handle, i32> {
+    pub(crate) fn handle(&self, hobj: Hobj) -> Result<&Handle, i32> {
         self.handles.get(&hobj).ok_or(2019)
     }
 
     /// Everything of a queue that has to wait on nobody: CURDEPTH counts puts in doubt, and not gets in doubt (what IBM
     /// documents of CurrentQDepth).
-    pub fn depth(&self, object: usize) -> usize {
+    pub(crate) fn depth(&self, object: usize) -> usize {
         self.objects[object].messages.iter().filter(|m| !matches!(m.state, State::GotBy(_))).count()
     }
 
     /// Messages in doubt of a connection, on all queues.
-    pub fn uncommitted(&self, conn: Conn) -> usize {
+    pub(crate) fn uncommitted(&self, conn: Conn) -> usize {
         let mine = |m: &&Message| m.state == State::PutBy(conn) || m.state == State::GotBy(conn);
         self.objects.iter().map(|object| object.messages.iter().filter(mine).count()).sum()
     }
 
     /// The order of a queue: by priority and arrival, or by arrival alone (MSGDLVSQ).
-    pub fn key(&self, object: usize, message: &Message) -> (i32, u64) {
+    pub(crate) fn key(&self, object: usize, message: &Message) -> (i32, u64) {
         let fifo = self.objects[object].def.fifo;
         (if fifo { 0 } else { 9 - message.md.priority }, message.serial)
     }

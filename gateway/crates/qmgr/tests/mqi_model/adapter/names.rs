@@ -8,7 +8,7 @@ use mq_wire::MsgToken;
 use crate::calls::Id;
 
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     ids: BTreeMap<Id, Id>,
     ids_back: BTreeMap<Id, Id>,
     tokens: BTreeMap<u64, MsgToken>,
@@ -24,12 +24,12 @@ fn made(id: &Id) -> bool {
 
 impl Names {
     /// The queue manager's id for one of the model.
-    pub fn id(&self, id: &Id) -> Id {
+    pub(crate) fn id(&self, id: &Id) -> Id {
         self.ids.get(id).copied().unwrap_or(*id)
     }
 
     /// The model's id for one of the queue manager, where the model has `expected`.
-    pub fn id_back(&mut self, id: Id, expected: &Id) -> Id {
+    pub(crate) fn id_back(&mut self, id: Id, expected: &Id) -> Id {
         if let Some(known) = self.ids_back.get(&id) {
             return *known;
         }
@@ -42,15 +42,15 @@ impl Names {
     }
 
     /// Whether the queue manager has shown what the model calls so.
-    pub fn knows_id(&self, id: &Id) -> bool {
+    pub(crate) fn knows_id(&self, id: &Id) -> bool {
         !made(id) || self.ids.contains_key(id)
     }
 
-    pub fn token(&self, token: u64) -> MsgToken {
+    pub(crate) fn token(&self, token: u64) -> MsgToken {
         self.tokens.get(&token).copied().unwrap_or(MsgToken::NONE)
     }
 
-    pub fn token_back(&mut self, token: MsgToken, expected: u64) -> u64 {
+    pub(crate) fn token_back(&mut self, token: MsgToken, expected: u64) -> u64 {
         if let Some(known) = self.tokens_back.get(&token) {
             return *known;
         }
@@ -62,20 +62,20 @@ impl Names {
         expected
     }
 
-    pub fn knows_token(&self, token: u64) -> bool {
+    pub(crate) fn knows_token(&self, token: u64) -> bool {
         self.tokens.contains_key(&token)
     }
 
-    pub fn forget_tokens(&mut self) {
+    pub(crate) fn forget_tokens(&mut self) {
         self.tokens.clear();
         self.tokens_back.clear();
     }
 
-    pub fn queue<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn queue<'a>(&'a self, name: &'a str) -> &'a str {
         self.queues.get(name).map_or(name, String::as_str)
     }
 
-    pub fn queue_back(&mut self, name: String, expected: &str) -> String {
+    pub(crate) fn queue_back(&mut self, name: String, expected: &str) -> String {
         if let Some(known) = self.queues_back.get(&name) {
             return known.clone();
         }

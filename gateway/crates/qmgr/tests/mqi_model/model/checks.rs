@@ -6,7 +6,7 @@ use crate::calls::{Conn, Hobj, Md};
 
 impl Model {
     /// mq-objects.md 1.5: two of a kind.
-    pub fn put_option_faults(options: i32) -> Vec<i32> {
+    pub(crate) fn put_option_faults(options: i32) -> Vec<i32> {
         let syncpoints = options & (PMO_SYNCPOINT | PMO_NO_SYNCPOINT);
         if syncpoints.count_ones() > 1 || (options & PMO_CONTEXTS).count_ones() > 1 {
             vec![2046]
@@ -16,7 +16,7 @@ impl Model {
     }
 
     /// What the handle does not allow, and the context to pass.
-    pub fn handle_faults(
+    pub(crate) fn handle_faults(
         &self,
         conn: Conn,
         handle: &Handle,
@@ -56,7 +56,7 @@ impl Model {
     }
 
     /// mq-objects.md 1.2.
-    pub fn md_faults(md: &Md) -> Vec<i32> {
+    pub(crate) fn md_faults(md: &Md) -> Vec<i32> {
         let reports = RO_COA_FULL | RO_COD_FULL | RO_EXPIRATION_FULL | RO_EXCEPTION_FULL;
         let checks = [
             (!(1..=999_999_999).contains(&md.msg_type), 2029),
@@ -71,7 +71,7 @@ impl Model {
     }
 
     /// What the queues on the way do not allow; the descriptor has its defaults already.
-    pub fn place_faults(&self, resolved: &Resolved, md: &Md, length: usize) -> Vec<i32> {
+    pub(crate) fn place_faults(&self, resolved: &Resolved, md: &Md, length: usize) -> Vec<i32> {
         let object = &self.objects[resolved.object];
         let header = if resolved.remote.is_some() { 4000 } else { 0 };
         let checks = [

@@ -5,7 +5,7 @@ use crate::calls::value::*;
 use crate::calls::{Body, Conn, Data, Gmo, Got, Hobj, Id, NO_ID, Outcome, Seen};
 
 impl Model {
-    pub fn get(&mut self, conn: Conn, hobj: Hobj, gmo: Gmo, buffer: usize) -> Outcome {
+    pub(crate) fn get(&mut self, conn: Conn, hobj: Hobj, gmo: Gmo, buffer: usize) -> Outcome {
         if let Err(reason) = self.check_get(conn, hobj, &gmo) {
             return Outcome::failed(reason);
         }
@@ -59,7 +59,7 @@ impl Model {
     }
 
     /// One look at the queue: what came of it, or nothing suitable.
-    pub fn get_now(&mut self, conn: Conn, hobj: Hobj, gmo: &Gmo, buffer: usize) -> Option<Outcome> {
+    pub(crate) fn get_now(&mut self, conn: Conn, hobj: Hobj, gmo: &Gmo, buffer: usize) -> Option<Outcome> {
         let handle = self.handles.get(&hobj)?.clone();
         let object = handle.resolved.object;
         if self.objects[object].deleted {
@@ -162,9 +162,7 @@ impl Model {
                     continue;
                 }
             }
-            if !self.matches(message, gmo, going_on.is_some())
-                || !self.unmarked(message, handle, hobj, options)
-            {
+            if !self.matches(message, gmo, going_on.is_some()) || !self.unmarked(message, handle, options) {
                 continue;
             }
             if going_on.is_none() {
@@ -201,13 +199,12 @@ impl Model {
             && (gmo.matches & MO_TOKEN == 0 || gmo.token == message.serial)
     }
 
-    fn unmarked(&self, message: &Message, handle: &Handle, hobj: Hobj, options: i32) -> bool {
+    fn unmarked(&self, message: &Message, handle: &Handle, options: i32) -> bool {
         if options & GMO_UNMARKED == 0 {
             return true;
         }
-        let _ = hobj;
         let co_op = message.marked.is_some_and(|(_, until)| until > self.now);
-        !handle.marks.contains(&message.serial) && !(handle.options & OO_CO_OP != 0 && co_op)
+        !(handle.marks.contains(&message.serial) || handle.options & OO_CO_OP != 0 && co_op)
     }
 
     fn unlock(&mut self, hobj: Hobj) {

@@ -7,24 +7,24 @@ use crate::calls::{Hobj, Id, Md, NO_ID};
 
 /// Where a handle stands in a group or a logical message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    pub group_id: Id,
-    pub seq: i32,
+pub(crate) struct Progress {
+    pub(crate) group_id: Id,
+    pub(crate) seq: i32,
     /// Offset of the next segment; only while a logical message is incomplete.
-    pub next_offset: i32,
-    pub in_group: bool,
-    pub group_ended: bool,
-    pub last_in_group: bool,
-    pub in_message: bool,
-    pub persistence: i32,
-    pub synced: bool,
+    pub(crate) next_offset: i32,
+    pub(crate) in_group: bool,
+    pub(crate) group_ended: bool,
+    pub(crate) last_in_group: bool,
+    pub(crate) in_message: bool,
+    pub(crate) persistence: i32,
+    pub(crate) synced: bool,
     /// The last call said LOGICAL_ORDER.
-    pub logical: bool,
+    pub(crate) logical: bool,
 }
 
 impl Progress {
     /// After a message with this descriptor and length.
-    pub fn after(md: &Md, length: usize, synced: bool, logical: bool) -> Self {
+    pub(crate) fn after(md: &Md, length: usize, synced: bool, logical: bool) -> Self {
         let in_group = md.flags & (MF_IN_GROUP | MF_LAST_IN_GROUP) != 0;
         let segment = md.flags & (MF_SEGMENT | MF_LAST_SEGMENT) != 0;
         let last_in_group = md.flags & MF_LAST_IN_GROUP != 0;
@@ -43,16 +43,16 @@ impl Progress {
         }
     }
 
-    pub fn open_group(&self) -> bool {
+    pub(crate) fn open_group(&self) -> bool {
         self.in_group && !self.group_ended
     }
 
-    pub fn unfinished(&self) -> bool {
+    pub(crate) fn unfinished(&self) -> bool {
         self.in_message || self.open_group()
     }
 
     /// The reason for an incomplete group or message after a call in logical order, or 0.
-    pub fn incomplete(&self) -> i32 {
+    pub(crate) fn incomplete(&self) -> i32 {
         match self {
             _ if !self.logical => 0,
             _ if self.in_message => 2242,
@@ -65,7 +65,7 @@ impl Progress {
 impl Model {
     /// Checks and fills group id, sequence number and offset of a message to be put. Gives the warning, and the state of the
     /// handle after the put (`None` if there is no handle).
-    pub fn put_progress(
+    pub(crate) fn put_progress(
         &mut self,
         hobj: Option<Hobj>,
         md: &mut Md,
@@ -139,7 +139,7 @@ impl Model {
     }
 
     /// The segments of a logical message in order, if all of them can be had.
-    pub fn segments(&self, object: usize, hobj: Hobj, first: &Message) -> Option<Vec<u64>> {
+    pub(crate) fn segments(&self, object: usize, hobj: Hobj, first: &Message) -> Option<Vec<u64>> {
         if first.md.flags & MF_SEGMENT == 0 {
             return Some(vec![first.serial]);
         }
@@ -162,7 +162,7 @@ impl Model {
     }
 
     /// Whether all messages of this one's group can be had, with all their segments.
-    pub fn group_complete(&self, object: usize, hobj: Hobj, message: &Message) -> bool {
+    pub(crate) fn group_complete(&self, object: usize, hobj: Hobj, message: &Message) -> bool {
         if message.md.flags & MF_IN_GROUP == 0 {
             return self.segments(object, hobj, message).is_some();
         }

@@ -1,11 +1,11 @@
 //! MQOPEN, MQCLOSE, and the deletion of dynamic queues: mq-objects.md 1.4, 3.3, 5.4 and IBM's table of close options.
 
-use super::{Handle, Kind, Model, State, TEMPORARY};
+use super::{Handle, Kind, Model, Progress, State, TEMPORARY};
 use crate::calls::value::*;
 use crate::calls::{Conn, Hobj, Outcome, Seen};
 
 impl Model {
-    pub fn open(
+    pub(crate) fn open(
         &mut self,
         conn: Conn,
         name: &str,
@@ -85,7 +85,7 @@ impl Model {
         Ok(Outcome::ok(Seen::Opened { hobj, q, qm }))
     }
 
-    pub fn close(&mut self, conn: Conn, hobj: Hobj, options: i32) -> Result<Outcome, i32> {
+    pub(crate) fn close(&mut self, conn: Conn, hobj: Hobj, options: i32) -> Result<Outcome, i32> {
         let handle = self.handle(hobj)?;
         if handle.conn != conn {
             return Err(2019);
@@ -111,7 +111,7 @@ impl Model {
             }
         }
         let warning = [&handle.putting, &handle.getting, &handle.browsing];
-        let warning = warning.into_iter().flatten().map(|progress| progress.incomplete()).max().unwrap_or(0);
+        let warning = warning.into_iter().flatten().map(Progress::incomplete).max().unwrap_or(0);
         let delete = options != CO_NONE;
         self.drop_handle(hobj);
         if delete && !self.objects[index].deleted {
@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// Takes a handle away with its lock and its marks; the temporary dynamic queue that it made goes with it.
-    pub fn drop_handle(&mut self, hobj: Hobj) {
+    pub(crate) fn drop_handle(&mut self, hobj: Hobj) {
         let Some(handle) = self.handles.remove(&hobj) else { return };
         if let Some(connection) = self.conns.get_mut(&handle.conn) {
             connection.handles.retain(|other| *other != hobj);
@@ -150,7 +150,7 @@ impl Model {
     }
 
     /// MQDISC commits; a connection that is lost is backed out.
-    pub fn end(&mut self, conn: Conn, commit: bool) -> Outcome {
+    pub(crate) fn end(&mut self, conn: Conn, commit: bool) -> Outcome {
         self.waiters.retain(|waiter| waiter.conn != conn);
         if commit {
             self.commit(conn);

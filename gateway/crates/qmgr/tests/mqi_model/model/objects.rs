@@ -4,7 +4,7 @@ use super::{Model, PERMANENT, TEMPORARY};
 use crate::calls::value::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Local,
     Model,
     Alias { target: String },
@@ -13,25 +13,25 @@ pub enum Kind {
 
 /// A queue definition; `dynamic` is 0, `PERMANENT` or `TEMPORARY`, of a model queue what it makes.
 #[derive(Clone, Debug)]
-pub struct Definition {
-    pub name: String,
-    pub kind: Kind,
-    pub put_inhibited: bool,
-    pub get_inhibited: bool,
-    pub priority: i32,
-    pub persistent: bool,
-    pub max_depth: usize,
-    pub max_length: usize,
-    pub share: bool,
-    pub exclusive: bool,
-    pub fifo: bool,
-    pub transmission: bool,
-    pub class_high: bool,
-    pub dynamic: u8,
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) put_inhibited: bool,
+    pub(crate) get_inhibited: bool,
+    pub(crate) priority: i32,
+    pub(crate) persistent: bool,
+    pub(crate) max_depth: usize,
+    pub(crate) max_length: usize,
+    pub(crate) share: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) fifo: bool,
+    pub(crate) transmission: bool,
+    pub(crate) class_high: bool,
+    pub(crate) dynamic: u8,
 }
 
 impl Definition {
-    pub fn new(name: &str, kind: Kind) -> Self {
+    pub(crate) fn new(name: &str, kind: Kind) -> Self {
         Self {
             name: name.to_owned(),
             kind,
@@ -54,20 +54,20 @@ impl Definition {
 /// Where a name leads: `object` is the local queue used (the transmission queue of a remote one), `path` all objects on the way,
 /// the first one first.
 #[derive(Clone, Debug)]
-pub struct Resolved {
-    pub object: usize,
-    pub path: Vec<usize>,
-    pub remote: Option<(String, String)>,
-    pub is_model: bool,
+pub(crate) struct Resolved {
+    pub(crate) object: usize,
+    pub(crate) path: Vec<usize>,
+    pub(crate) remote: Option<(String, String)>,
+    pub(crate) is_model: bool,
 }
 
 impl Model {
-    pub fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.objects.iter().position(|object| !object.deleted && object.def.name == name)
     }
 
     /// mq-objects.md 5.3.
-    pub fn resolve(&self, qm: &str, name: &str) -> Result<Resolved, i32> {
+    pub(crate) fn resolve(&self, qm: &str, name: &str) -> Result<Resolved, i32> {
         if qm.contains(' ') {
             return Err(2086);
         }
@@ -161,7 +161,7 @@ impl Model {
     }
 
     /// A dynamic queue's name, mq-objects.md 3.1: blank, bad or with the asterisk in the wrong place is 2011.
-    pub fn dynamic_name(&mut self, given: &str) -> Result<String, i32> {
+    pub(crate) fn dynamic_name(&mut self, given: &str) -> Result<String, i32> {
         let good = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "./_%".contains(c));
         if given.is_empty() {
             return Err(2011);
@@ -183,7 +183,7 @@ impl Model {
     }
 
     /// Makes the queue that a model queue stands for.
-    pub fn make_dynamic(&mut self, model: usize, name: String) -> usize {
+    pub(crate) fn make_dynamic(&mut self, model: usize, name: String) -> usize {
         let mut def = self.objects[model].def.clone();
         def.name = name;
         def.kind = Kind::Local;
@@ -192,7 +192,7 @@ impl Model {
     }
 
     /// The checks of an MQOPEN's options that need no object.
-    pub fn open_options_valid(options: i32) -> bool {
+    pub(crate) fn open_options_valid(options: i32) -> bool {
         let inputs = (options & OO_INPUT_ANY).count_ones();
         let access = OO_INPUT_ANY | OO_BROWSE | OO_OUTPUT | OO_INQUIRE | OO_SET;
         let contexts = OO_PASS_IDENTITY | OO_PASS_ALL | OO_SET_IDENTITY | OO_SET_ALL;

@@ -5,7 +5,7 @@ use crate::calls::value::*;
 use crate::calls::{Body, Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
 
 impl Model {
-    pub fn put(
+    pub(crate) fn put(
         &mut self,
         conn: Conn,
         hobj: Hobj,
@@ -16,10 +16,10 @@ impl Model {
     ) -> Result<Outcome, i32> {
         let handle = self.handle(hobj)?.clone();
         let (faults, passed) = self.handle_faults(conn, &handle, options, context);
-        self.put_on(conn, &handle.resolved, Some(hobj), md, options, (faults, passed), data)
+        self.put_on((conn, Some(hobj)), &handle.resolved, md, options, (faults, passed), data)
     }
 
-    pub fn put1(
+    pub(crate) fn put1(
         &mut self,
         conn: Conn,
         name: &str,
@@ -36,14 +36,13 @@ impl Model {
         if resolved.is_model {
             return Err(2057);
         }
-        self.put_on(conn, &resolved, None, md, options, (faults, None), data)
+        self.put_on((conn, None), &resolved, md, options, (faults, None), data)
     }
 
     fn put_on(
         &mut self,
-        conn: Conn,
+        (conn, hobj): (Conn, Option<Hobj>),
         resolved: &Resolved,
-        hobj: Option<Hobj>,
         mut md: Md,
         options: i32,
         (mut faults, passed): (Vec<i32>, Option<Context>),
@@ -198,7 +197,7 @@ impl Model {
 
     /// A report message; bit 0 of `amount` is "with data", bit 1 "with full data". What cannot be put goes to the dead-letter
     /// queue, and if that cannot take it, nowhere.
-    pub fn report(&mut self, original: &Message, feedback: i32, amount: i32, owner: Option<Conn>) {
+    pub(crate) fn report(&mut self, original: &Message, feedback: i32, amount: i32, owner: Option<Conn>) {
         let from = &original.md;
         let bytes = match amount & 3 {
             0 => Vec::new(),
@@ -228,6 +227,10 @@ impl Model {
             Err(reason) => Err(reason),
         };
         let Err(reason) = placed else { return };
+        // The report has it from its message: nobody wants it on the dead-letter queue.
+        if md.report & RO_DISCARD != 0 {
+            return;
+        }
         let Some(dead) = self.find(&self.settings.dead_q) else { return };
         let resolved = Resolved { object: dead, path: vec![dead], remote: None, is_model: false };
         if !self.place_faults(&resolved, &md, bytes.len() + 172).is_empty() {

@@ -5,7 +5,7 @@ use crate::calls::value::*;
 use crate::calls::{Conn, Outcome};
 
 impl Model {
-    pub fn commit(&mut self, conn: Conn) {
+    pub(crate) fn commit(&mut self, conn: Conn) {
         for object in &mut self.objects {
             object.messages.retain(|m| m.state != State::GotBy(conn));
             let deleted = object.deleted;
@@ -19,7 +19,7 @@ impl Model {
     }
 
     /// Gets go back to their place with BackoutCount one higher, puts were never there.
-    pub fn back_out(&mut self, conn: Conn) {
+    pub(crate) fn back_out(&mut self, conn: Conn) {
         self.back_out_counting(conn, 1);
     }
 
@@ -38,7 +38,7 @@ impl Model {
     }
 
     /// Takes away what has expired and could be seen, oldest expiry first, with the reports that were asked for.
-    pub fn expire(&mut self) {
+    pub(crate) fn expire(&mut self) {
         loop {
             let mut first: Option<(u64, u64, usize, usize)> = None;
             for (index, object) in self.objects.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Model {
 
     /// Ends the waiting calls that can end: by a message in the order of waiting, by an inhibited or deleted queue, by time.
     /// All that only browse come first: IBM says that a message wakes them all, and one of the others.
-    pub fn wake(&mut self) -> Vec<(Conn, Outcome)> {
+    pub(crate) fn wake(&mut self) -> Vec<(Conn, Outcome)> {
         let mut woken = Vec::new();
         loop {
             let mut progress = false;
@@ -96,7 +96,7 @@ impl Model {
 
     /// What is left after the queue manager ended without a word: units in doubt are backed out, non-persistent messages are
     /// gone, temporary dynamic queues too. BackoutCount is that of the back-outs that the queue manager lived to see.
-    pub fn crash(&mut self) {
+    pub(crate) fn crash(&mut self) {
         let conns: Vec<Conn> = self.conns.keys().copied().collect();
         self.waiters.clear();
         for conn in conns {
