@@ -9,7 +9,7 @@
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
     ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, Mqdlh, Mqmd, Mqod, MsgId, MsgType,
-    OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
+    OpenOptions, PutOptions, QMgrName, QName, Reason, ReportOptions, Writer,
 };
 use store::{Batch, Commit, UnitId};
 
@@ -20,14 +20,14 @@ use crate::headers::Headers;
 use crate::held::Held;
 use crate::manager::QueueManager;
 use crate::put::Message;
-use crate::verb::{ConnId, Effect, Now, Properties, Rights};
+use crate::verb::{Now, Properties, Rights};
 
 /// Bytes of the application's data in a report with data.
 const DATA_LENGTH: usize = 100;
 /// Headers that may come on top of MAXMSGL of the queue manager.
 const HEADERS_MAX: u32 = 4_000;
 
-/// What is passed on of an expiry that is over, in tenths of a second: a minute, else the report would expire at once.
+/// What a report passes on of an expiry that is over, in tenths of a second: a minute, else it would expire at once.
 const EXPIRED: i32 = 600;
 
 /// What a report tells of.
@@ -129,56 +129,6 @@ impl QueueManager {
     /// Reports that ended nowhere: neither their queue nor the dead-letter queue took them.
     pub fn reports_dropped(&self) -> u64 {
         self.reports_dropped
-    }
-
-    /// Reports that a message was delivered, in the unit of work of the connection that got it, or at once. `expiry` is
-    /// what is left of the message's, in tenths of a second.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the message, how it was got, and where things are written"
-    )]
-    pub(crate) fn report_cod(
-        &mut self,
-        now: Now,
-        conn: ConnId,
-        in_unit: bool,
-        (envelope, body): (&Bytes, &Bytes),
-        expiry: i32,
-        batch: &mut Batch,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(md) = descriptor(envelope).filter(|md| Kind::Delivery.is_wanted(md)) else { return };
-        let mut held = Vec::new();
-        let connection = if in_unit { self.connections.get(&conn) } else { None };
-        let unit = connection.map(|connection| connection.unit.id.unwrap_or_else(|| batch.new_unit()));
-        self.report(now, Kind::Delivery, (&md, body), expiry, unit, batch, &mut held);
-        match (unit, self.connections.get_mut(&conn)) {
-            (Some(unit), Some(connection)) if !held.is_empty() => {
-                connection.unit.id = Some(unit);
-                connection.unit.puts.extend(held.into_iter().map(|held| self.held.add(held)));
-            }
-            _ => self.show_reports(now, held, batch, out),
-        }
-    }
-
-    /// Reports that a message expired.
-    pub(crate) fn report_expiration(
-        &mut self,
-        now: Now,
-        (envelope, body): (&Bytes, &Bytes),
-        batch: &mut Batch,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(md) = descriptor(envelope).filter(|md| Kind::Expiration.is_wanted(md)) else { return };
-        let mut held = Vec::new();
-        self.report(now, Kind::Expiration, (&md, body), EXPIRED, None, batch, &mut held);
-        self.show_reports(now, held, batch, out);
-    }
-
-    fn show_reports(&mut self, now: Now, held: Vec<Held>, batch: &mut Batch, out: &mut Vec<Effect>) {
-        let persistent = held.iter().any(|held| held.entry.persistent());
-        let position = persistent.then(|| batch.position());
-        self.make_visible(now, held, position, batch, out);
     }
 
     /// Makes a report and writes it, in the unit if there is one. What was written is added to `held`.
@@ -299,10 +249,6 @@ impl QueueManager {
     }
 }
 
-fn descriptor(envelope: &Bytes) -> Option<Mqmd> {
-    Mqmd::decode(&mut Reader::new(envelope, Coding::NATIVE)).ok()
-}
-
 /// The descriptor of a report, field by field. `expiry` is what is left of the message's.
 fn describe(
     now: Now,
@@ -322,7 +268,11 @@ fn describe(
         version: 2,
         report: if discard { ReportOptions::DISCARD_MSG } else { ReportOptions::empty() },
         msg_type: MsgType::REPORT,
-        expiry: if passed { expiry } else { -1 },
+        expiry: match kind {
+            _ if !passed => -1,
+            Kind::Expiration => EXPIRED,
+            _ => expiry,
+        },
         feedback: kind.feedback(),
         encoding: md.encoding,
         ccsid: md.ccsid,

@@ -36,14 +36,6 @@ fn header_of(taken: &Taken) -> Mqdlh {
     Mqdlh::decode(&mut Reader::new(&taken.body, Coding::NATIVE)).unwrap()
 }
 
-/// A message with this descriptor was got.
-fn delivered(qm: &mut Qm, conn: ConnId, in_unit: bool, md: &Mqmd, expiry: i32) {
-    let (envelope, body) = (crate::envelope::envelope(md), Bytes::from_static(b"data"));
-    qm.turn(|qm, now, batch, out| {
-        qm.report_cod(now, conn, in_unit, (&envelope, &body), expiry, batch, out);
-    });
-}
-
 #[test]
 fn the_descriptor_of_a_report_field_by_field() {
     let (mut qm, conn, _, reports) = world();
@@ -208,42 +200,6 @@ fn expiry_and_discard_are_passed_on() {
 }
 
 #[test]
-fn delivery_at_once_and_in_a_unit_of_work() {
-    let (mut qm, conn, handle, reports) = world();
-    let passed = ReportOptions::PASS_DISCARD_AND_EXPIRY;
-    let md = Mqmd { expiry: 600, ..asking(COD | passed) };
-    delivered(&mut qm, conn, false, &md, 250);
-    let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
-    assert_eq!((report.md.feedback, report.md.expiry), (Feedback::COD, 250));
-    delivered(&mut qm, conn, true, &md, 250);
-    assert_eq!(qm.next(conn, reports), Err(Reason::NO_MSG_AVAILABLE));
-    assert_eq!(qm.depth("REPORTS"), 1);
-    qm.back(conn);
-    assert_eq!(qm.depth("REPORTS"), 0);
-    qm.put_sync(conn, handle, "in the same unit");
-    delivered(&mut qm, conn, true, &md, 250);
-    qm.commit(conn);
-    assert_eq!(qm.get(conn, reports, GetOptions::empty()).unwrap().md.feedback, Feedback::COD);
-    assert_eq!(qm.depth("Q"), 1);
-    delivered(&mut qm, conn, false, &asking(COA), 250);
-    assert_eq!(qm.depth("REPORTS"), 0, "it was not asked for");
-}
-
-#[test]
-fn expiration() {
-    let (mut qm, conn, _, reports) = world();
-    for (passed, expiry) in [(ReportOptions::empty(), -1), (ReportOptions::PASS_DISCARD_AND_EXPIRY, 600)] {
-        let md = asking(ReportOptions::EXPIRATION_WITH_DATA | passed);
-        let envelope = crate::envelope::envelope(&md);
-        let body = Bytes::from(vec![7; 250]);
-        qm.turn(|qm, now, batch, out| qm.report_expiration(now, (&envelope, &body), batch, out));
-        let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
-        assert_eq!((report.md.feedback, report.md.expiry), (Feedback::EXPIRATION, expiry));
-        assert_eq!(report.body.len(), 100);
-    }
-}
-
-#[test]
 fn exceptions_are_reported_in_the_unit_of_the_owner() {
     let (mut qm, conn, _, reports) = world();
     let body = Bytes::from_static(b"not delivered");
@@ -359,8 +315,8 @@ fn neither_transmission_nor_dead_letter_queues_are_where_a_message_arrives() {
     assert_eq!(header.msg_desc.report, COA | COD, "for the queue manager at the other end");
     for format in [FormatName::XMIT_Q_HEADER, FormatName::DEAD_LETTER_HEADER] {
         let md = Mqmd { format, ..asking(COA | COD) };
-        put(&mut qm, conn, handle, md.clone(), PutOptions::empty(), "x");
-        delivered(&mut qm, conn, false, &md, -1);
+        put(&mut qm, conn, handle, md, PutOptions::empty(), "x");
+        qm.get(conn, handle, GetOptions::empty()).unwrap();
     }
     assert_eq!(qm.depth("REPORTS"), 0);
 }
