@@ -80,7 +80,8 @@ pub(crate) fn encode_in(text: &str, charset: Charset, ccsid: Ccsid) -> Option<Co
 }
 
 /// How fixed character fields in this character set go to ISO 8859-1, in which they are held, and back. `None` where
-/// bytes stay as they are: in ISO 8859-1 itself, and in sets of which names use only the ASCII part.
+/// bytes stay as they are: in ISO 8859-1, in sets that are not known, and in UTF-8, whose characters outside of names would
+/// not always fit their field again.
 pub(crate) fn names(ccsid: Ccsid) -> Option<&'static Names> {
     match ccsid {
         Ccsid::LATIN_1 | Ccsid::UTF_8 | Ccsid::Q_MGR => None,

@@ -312,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn characters_outside_of_names_exist_in_other_sets() {
+        let field = Chars::<8>::cut("Größe #1");
+        for (ccsid, expected) in [
+            (819, &b"Gr\xF6\xDFe #1"[..]),
+            (850, b"Gr\x94\xE1e #1"),
+            (437, b"Gr\x94\xE1e #1"),
+            (500, b"\xC7\x99\xCC\x59\x85\x40\x7B\xF1"),
+            (273, b"\xC7\x99\x6A\xA1\x85\x40\x7B\xF1"),
+        ] {
+            let coding = Coding { order: ByteOrder::Big, ccsid: Ccsid(ccsid) };
+            assert_eq!(&written(&field, coding)[..], expected, "{ccsid}");
+            assert_eq!(Chars::<8>::read(expected, coding), field, "{ccsid}");
+        }
+    }
+
+    #[test]
     fn names_say_what_is_wrong_with_them() {
         assert_eq!(QName::new(""), Err(NameError::Blank));
         let found = |text: &str| match QName::new(text) {
@@ -341,6 +357,15 @@ mod tests {
             prop_assert_eq!(Chars::<12>::read(&out, Coding::NATIVE), field);
             prop_assert!(!out.contains(&0));
             prop_assert_eq!(Chars::<12>::cut(&field.text()), field);
+        }
+
+        #[test]
+        fn no_byte_is_lost_in_any_set(bytes: [u8; 12], ccsid in prop::sample::select(vec![37, 437, 500, 819, 850, 1141, 1208, 1252, 943])) {
+            let coding = Coding { order: ByteOrder::Big, ccsid: Ccsid(ccsid) };
+            let mut out = BytesMut::new();
+            Writer::as_read(&mut out, coding).field(&Chars::<12>::read(&bytes, coding));
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(12);
+            prop_assert_eq!(&out[..end], &bytes[..end]);
         }
 
         #[test]
