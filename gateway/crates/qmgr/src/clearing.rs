@@ -46,7 +46,7 @@ impl Clearing {
             backlog.indexes.push(Index::default());
         }
         if let Some(index) = backlog.indexes.first_mut() {
-            index.insert(Key { class: 9 - priority.min(9), order }, entry);
+            index.insert(Key { class: 9 - priority.min(9), order }, entry, None);
         }
     }
 
@@ -64,7 +64,7 @@ impl Clearing {
     }
 
     fn add(&mut self, number: u64, mut index: Index, recorded: bool) {
-        index.forget_matches();
+        index.forget_all();
         let backlog = self.0.entry(number).or_default();
         backlog.recorded |= recorded;
         backlog.indexes.push(index);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
 use store::{Id, UnitId};
 
+use crate::get::Progress;
 use crate::index::Key;
 use crate::order::PutOrder;
 use crate::queue::Directory;
@@ -25,6 +26,8 @@ pub(crate) struct Connection {
     pub(crate) unit: Unit,
     /// Its gets that wait, by queue and turn.
     pub(crate) waits: BTreeSet<(u64, Turn)>,
+    /// It is to end soon: calls that ask to fail then do (2202).
+    pub(crate) quiescing: bool,
 }
 
 /// A unit of work. What it holds is in the table of what is held.
@@ -50,6 +53,13 @@ pub(crate) struct Handle {
     pub(crate) target: Target,
     /// The message last browsed.
     pub(crate) cursor: Option<Key>,
+    /// Whether it was browsed in logical order.
+    pub(crate) browsed_logically: Option<bool>,
+    /// The group or logical message of which something was taken, and browsed.
+    pub(crate) took: Option<Box<Progress>>,
+    pub(crate) browsed: Option<Box<Progress>>,
+    /// Messages that were browsed and locked.
+    pub(crate) locked: Vec<Id>,
     /// Whether it counts among the handles open for input, and excludes others.
     pub(crate) input: Option<bool>,
     /// Whether it made the temporary dynamic queue, which goes when it is closed.
@@ -58,10 +68,44 @@ pub(crate) struct Handle {
     pub(crate) put_order: Option<Box<PutOrder>>,
 }
 
+impl Handle {
+    pub(crate) fn new(options: OpenOptions, target: Target) -> Self {
+        Self {
+            options,
+            target,
+            cursor: None,
+            browsed_logically: None,
+            took: None,
+            browsed: None,
+            locked: Vec::new(),
+            input: None,
+            made: false,
+            put_order: None,
+        }
+    }
+
+    /// Where it is in a group, when it takes messages or browses.
+    pub(crate) fn progress(&self, browses: bool) -> Option<&Progress> {
+        if browses { self.browsed.as_deref() } else { self.took.as_deref() }
+    }
+
+    pub(crate) fn progress_mut(&mut self, browses: bool) -> &mut Option<Box<Progress>> {
+        if browses { &mut self.browsed } else { &mut self.took }
+    }
+
+    /// What a close warns of: a group or a logical message was left incomplete (2241, 2242).
+    pub(crate) fn left_incomplete(&self) -> Option<Reason> {
+        let put = self.put_order.as_ref().and_then(|order| order.left_incomplete());
+        put.or_else(|| self.took.as_ref().and_then(|took| took.left_incomplete()))
+    }
+}
+
 /// What a handle stands for.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     QueueManager,
+    /// A default object of a type of which there are no others: a process, a namelist.
+    Default,
     Queue(Arc<Route>),
 }
 
@@ -111,6 +155,7 @@ impl Connection {
             next_handle: 1,
             unit: Unit::default(),
             waits: BTreeSet::new(),
+            quiescing: false,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::connection::Target;
 use crate::manager::QueueManager;
 use crate::object::{Definition, Dynamic, Facts};
 use crate::queue::Object;
+use crate::special::Specials;
 use crate::verb::{Effect, Now};
 
 impl QueueManager {
@@ -64,7 +65,7 @@ impl QueueManager {
             batch.commit(commit);
         }
         if reordered {
-            object.reorder();
+            object.reorder(&self.specials);
         }
         if new_way {
             self.end_waits(|route| route.passes(number), Reason::OBJECT_CHANGED, out);
@@ -101,7 +102,7 @@ impl QueueManager {
         held || self.connections.values().any(|connection| {
             connection.handles.values().any(|handle| match &handle.target {
                 Target::Queue(route) => route.passes(number),
-                Target::QueueManager => false,
+                Target::QueueManager | Target::Default => false,
             })
         })
     }
@@ -134,11 +135,11 @@ impl QueueManager {
 
 impl Object {
     /// The messages in the order that the definition now says.
-    fn reorder(&mut self) {
+    fn reorder(&mut self, specials: &Specials) {
         let Some(mut local) = self.local.take() else { return };
         let index = std::mem::take(&mut local.index);
         for (key, entry) in index.behind(None) {
-            local.index.insert(self.key(entry.priority, key.order), *entry);
+            local.index.insert(self.key(entry.priority, key.order), *entry, specials.of(entry));
         }
         self.local = Some(local);
     }

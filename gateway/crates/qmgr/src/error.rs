@@ -47,4 +47,6 @@ pub(crate) mod reason {
     use super::Reason;
 
     pub(crate) const DYNAMIC_Q_NAME_ERROR: Reason = Reason(2011);
+    pub(crate) const MSG_MARKED_BROWSE_CO_OP: Reason = Reason(2200);
+    pub(crate) const INCONSISTENT_BROWSE: Reason = Reason(2259);
 }

@@ -1,29 +1,42 @@
-//! MQGET: which message, and whether it fits. Waiting is in `offer`.
+//! MQGET: what is checked, and which message is meant. How it is handed out is in `hand_out`, waiting in `offer`.
+
+mod logical;
+mod options;
+
+use std::time::Duration;
 
 use mq_wire::{CompCode, GetOptions, MatchOptions, Mqgmo, MsgToken, OpenOptions, Reason};
-use store::{Batch, Commit, Position};
+use store::{Batch, Position};
 
+pub(crate) use self::logical::Progress;
 use crate::connection::{Route, Target};
-use crate::held::Held;
-use crate::index::{Entry, Key, Select};
-use crate::manager::{Answer, QueueManager};
-use crate::queue::{bury, needs};
-use crate::verb::{CallId, ConnId, GetRequest, Got, IdCheck, NotGot, Now, Reply};
+use crate::error::reason;
+use crate::index::{Key, Want};
+use crate::manager::{Answer, QueueManager, done};
+use crate::marks::Owner;
+use crate::queue::needs;
+use crate::verb::{CallId, ConnId, Effect, GetRequest, Got, IdCheck, NotGot, Now, ReadFirst, Reply};
 
 /// What a get wants, checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) handle: i32,
     pub(crate) queue: u64,
-    pub(crate) select: Select,
+    /// The definition that was named when it was opened.
+    pub(crate) named: u64,
+    pub(crate) want: Want,
     pub(crate) which: Which,
     pub(crate) unit: InUnit,
-    pub(crate) accept_truncated: bool,
     pub(crate) buffer_length: u32,
+    pub(crate) md_version: i32,
     pub(crate) gmo: Mqgmo,
     pub(crate) check: Option<IdCheck>,
+    /// Hashes that the next message in logical order has to have (2247).
+    pub(crate) must: [Option<u64>; 2],
     /// Only what stands behind this place.
     pub(crate) after: Option<Key>,
+    /// Only what is not marked for these.
+    pub(crate) unmarked_for: Vec<Owner>,
 }
 
 /// Which message, and whether it stays.
@@ -34,6 +47,18 @@ pub(crate) enum Which {
     BrowseFirst,
     BrowseNext,
     BrowseUnderCursor,
+    /// None: the lock is given up.
+    Unlock,
+}
+
+impl Which {
+    pub(crate) fn browses(self) -> bool {
+        matches!(self, Self::BrowseFirst | Self::BrowseNext | Self::BrowseUnderCursor)
+    }
+
+    pub(crate) fn under_cursor(self) -> bool {
+        matches!(self, Self::TakeUnderCursor | Self::BrowseUnderCursor)
+    }
 }
 
 /// Whether a get belongs to the unit of work.
@@ -44,35 +69,54 @@ pub(crate) enum InUnit {
     IfPersistent,
 }
 
-impl Plan {
-    pub(crate) fn browses(&self) -> bool {
-        matches!(self.which, Which::BrowseFirst | Which::BrowseNext | Which::BrowseUnderCursor)
+impl InUnit {
+    pub(crate) fn is(self, persistent: bool) -> bool {
+        match self {
+            Self::No => false,
+            Self::Yes => true,
+            Self::IfPersistent => persistent,
+        }
     }
 }
 
-const BROWSE: GetOptions =
-    GetOptions::BROWSE_FIRST.union(GetOptions::BROWSE_NEXT).union(GetOptions::BROWSE_MSG_UNDER_CURSOR);
-const SYNCPOINT: GetOptions = GetOptions::SYNCPOINT.union(GetOptions::SYNCPOINT_IF_PERSISTENT);
-/// Not in this version: locks and marks of browsing, signals, leaving a message out of a back-out.
-const NOT_SUPPORTED: GetOptions = GetOptions::SET_SIGNAL
-    .union(GetOptions::LOCK)
-    .union(GetOptions::UNLOCK)
-    .union(GetOptions::MARK_SKIP_BACKOUT)
-    .union(GetOptions::MARK_BROWSE_HANDLE)
-    .union(GetOptions::MARK_BROWSE_CO_OP)
-    .union(GetOptions::UNMARK_BROWSE_CO_OP)
-    .union(GetOptions::UNMARK_BROWSE_HANDLE)
-    .union(GetOptions::UNMARKED_BROWSE_MSG);
+impl Plan {
+    pub(crate) fn browses(&self) -> bool {
+        self.which.browses()
+    }
+
+    pub(crate) fn has(&self, option: GetOptions) -> bool {
+        self.gmo.options.contains(option)
+    }
+
+    /// Whether nobody else is to have the message at the same time.
+    pub(crate) fn takes(&self) -> bool {
+        !self.browses() || self.has(GetOptions::LOCK)
+    }
+
+    /// Whether the message that it can have need not be the one that comes.
+    pub(crate) fn looks_around(&self) -> bool {
+        !self.want.select().1 || !self.unmarked_for.is_empty()
+    }
+}
 
 /// What became of an attempt to get.
 pub(crate) enum Outcome {
-    Got { got: Box<Got>, needs: Option<Position> },
+    Got {
+        got: Box<Got>,
+        needs: Option<Position>,
+    },
+    /// Its record has to be read first.
+    Read {
+        first: Box<ReadFirst>,
+        needs: Option<Position>,
+    },
     Nothing,
     Failed(Reason),
 }
 
 impl QueueManager {
     /// Gets a message, or waits: then there is no answer yet.
+    #[expect(clippy::too_many_arguments, reason = "a call, and where its effects go")]
     pub(crate) fn get(
         &mut self,
         now: Now,
@@ -81,18 +125,50 @@ impl QueueManager {
         request: &GetRequest,
         after: Option<Key>,
         batch: &mut Batch,
+        out: &mut Vec<Effect>,
     ) -> Result<Option<Answer>, Reason> {
-        let plan = self.plan(conn, request, after)?;
-        match self.attempt(now, conn, &plan, batch) {
-            Outcome::Got { got, needs } => return Ok(Some(Answer::at(needs, Reply::Got(got)))),
+        let mut plan = self.plan(conn, request)?;
+        plan.after = plan.after.max(after);
+        if plan.which == Which::Unlock {
+            let locked = self.unlock_browsed(now, (conn, plan.handle), batch, out);
+            let reply = Reply::Plain { cc: CompCode::WARNING, reason: Reason::NO_MSG_LOCKED };
+            return Ok(Some(Answer::now(if locked { done() } else { reply })));
+        }
+        self.serve(now, conn, call, plan, batch, out)
+    }
+
+    /// Does what is planned, or waits: then there is no answer yet.
+    pub(crate) fn serve(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        call: CallId,
+        plan: Plan,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> Result<Option<Answer>, Reason> {
+        self.end_marks_of(now, plan.queue, batch, out);
+        let locked = self.show_locked(conn, &plan);
+        let outcome = self.attempt(now, conn, call, &plan, batch);
+        if !locked.is_empty() {
+            self.settle_lock(now, conn, &plan, locked, &outcome, batch, out);
+        }
+        match outcome {
+            Outcome::Got { got, needs } => {
+                if plan.gmo.options.intersects(options::UNMARK) {
+                    self.unmarked(now, plan.queue, vec![place_of(got.token).1], batch, out);
+                }
+                return Ok(Some(Answer::at(needs, Reply::Got(got))));
+            }
+            Outcome::Read { first, needs } => return Ok(Some(Answer::at(needs, Reply::ReadFirst(first)))),
             Outcome::Failed(reason) => return Err(reason),
             Outcome::Nothing => {}
         }
-        let under_cursor = matches!(plan.which, Which::TakeUnderCursor | Which::BrowseUnderCursor);
+        let under_cursor = plan.which.under_cursor();
         let interval = plan.gmo.wait_interval;
-        if plan.gmo.options.contains(GetOptions::WAIT) && interval != 0 && !under_cursor {
+        if plan.has(GetOptions::WAIT) && interval != 0 && !under_cursor {
             let ms = u64::try_from(interval).ok();
-            let deadline = ms.and_then(|ms| now.instant.checked_add(std::time::Duration::from_millis(ms)));
+            let deadline = ms.and_then(|ms| now.instant.checked_add(Duration::from_millis(ms)));
             self.wait(conn, call, plan, deadline);
             return Ok(None);
         }
@@ -100,49 +176,74 @@ impl QueueManager {
         Ok(Some(self.nothing(plan, reason)))
     }
 
-    fn plan(&self, conn: ConnId, request: &GetRequest, after: Option<Key>) -> Result<Plan, Reason> {
+    fn plan(&self, conn: ConnId, request: &GetRequest) -> Result<Plan, Reason> {
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.handle(request.handle)?;
         let gmo = &request.gmo;
-        let which = which(gmo.options)?;
-        let browses = gmo.options.intersects(BROWSE);
+        let which = options::which(gmo)?;
         let Target::Queue(route) = &handle.target else { return Err(Reason::NOT_OPEN_FOR_INPUT) };
         let browse_open = handle.options.contains(OpenOptions::BROWSE);
-        if (browses || which == Which::TakeUnderCursor) && !browse_open {
+        if (which.browses() || which == Which::TakeUnderCursor) && !browse_open {
             return Err(Reason::NOT_OPEN_FOR_BROWSE);
         }
-        if !browses && handle.input.is_none() {
+        if matches!(which, Which::Take | Which::TakeUnderCursor) && handle.input.is_none() {
             return Err(Reason::NOT_OPEN_FOR_INPUT);
+        }
+        let co_op = handle.options.contains(OpenOptions::CO_OP);
+        if gmo.options.intersects(options::CO_OP) && !co_op {
+            return Err(Reason::OPTIONS_ERROR);
         }
         if gmo.options.contains(GetOptions::WAIT) && gmo.wait_interval < -1 {
             return Err(Reason::WAIT_INTERVAL_ERROR);
         }
-        if self.quiescing && gmo.options.intersects(GetOptions::FAIL_IF_QUIESCING | GetOptions::WAIT) {
-            return Err(Reason::Q_MGR_QUIESCING);
-        }
+        let matching = options::matching(gmo, request.md_version)?;
+        self.check_quiescing(conn, gmo.options.contains(GetOptions::FAIL_IF_QUIESCING))?;
         route.check(&self.directory)?;
-        self.check_get(route)?;
+        if which != Which::Unlock {
+            self.check_get(route)?;
+        }
         let unit = match gmo.options {
             options if options.contains(GetOptions::SYNCPOINT) => InUnit::Yes,
             options if options.contains(GetOptions::SYNCPOINT_IF_PERSISTENT) => InUnit::IfPersistent,
             _ => InUnit::No,
         };
-        let (select, check) = self.select(request)?;
+        let (mut want, check) = self.want(route.used, request, matching);
+        let (mut must, mut after) = ([None; 2], None);
+        if which == Which::BrowseNext {
+            after = handle.cursor;
+            let logical = gmo.options.contains(GetOptions::LOGICAL_ORDER);
+            if handle.browsed_logically.is_some_and(|before| before != logical) {
+                return Err(reason::INCONSISTENT_BROWSE);
+            }
+        }
+        if which.under_cursor() {
+            want = Want::default();
+        } else if gmo.options.contains(GetOptions::LOGICAL_ORDER) {
+            let order = logical::order(handle, which, request, matching, want)?;
+            (want, must, after) = (order.want, order.must, order.after);
+        } else {
+            want.ready = logical::ready(gmo.options);
+        }
+        let mut unmarked_for = Vec::new();
+        if gmo.options.contains(GetOptions::UNMARKED_BROWSE_MSG) {
+            unmarked_for.push(Owner::Handle((conn, request.handle)));
+            unmarked_for.extend(co_op.then_some(Owner::CoOp));
+        }
         Ok(Plan {
             handle: request.handle,
             queue: route.used,
-            select,
+            named: route.first,
+            want,
             which,
             unit,
-            accept_truncated: gmo.options.contains(GetOptions::ACCEPT_TRUNCATED_MSG),
             buffer_length: request.buffer_length,
+            md_version: request.md_version,
             gmo: gmo.clone(),
-            check: check.filter(|check| {
-                // Under the cursor stands what stands there.
-                let by_id = !matches!(which, Which::TakeUnderCursor | Which::BrowseUnderCursor);
-                by_id && (check.msg_id.is_some() || check.correl_id.is_some())
-            }),
+            // Under the cursor stands what stands there.
+            check: check.filter(|_| !which.under_cursor()),
+            must,
             after,
+            unmarked_for,
         })
     }
 
@@ -153,142 +254,57 @@ impl QueueManager {
         if route.path.iter().any(inhibited) { Err(Reason::GET_INHIBITED) } else { Ok(()) }
     }
 
-    /// Which messages match (mq-objects.md 1.6): with version 1 by both ids; an id of zeros matches all.
-    fn select(&self, request: &GetRequest) -> Result<(Select, Option<IdCheck>), Reason> {
-        let gmo = &request.gmo;
-        let options =
-            if gmo.version >= 2 { gmo.match_options } else { MatchOptions::MSG_ID | MatchOptions::CORREL_ID };
-        if options.unknown() != 0 {
-            return Err(Reason::MATCH_OPTIONS_ERROR);
-        }
-        if options.contains(MatchOptions::MSG_TOKEN) {
-            if gmo.version < 3 {
-                return Err(Reason::WRONG_GMO_VERSION);
-            }
-            return Ok((Select::At(place_of(gmo.msg_token).1), None));
-        }
-        if options.intersects(MatchOptions::GROUP_ID | MatchOptions::MSG_SEQ_NUMBER | MatchOptions::OFFSET) {
-            return Err(Reason::FUNCTION_NOT_SUPPORTED);
-        }
-        let msg_id =
-            Some(request.msg_id).filter(|id| options.contains(MatchOptions::MSG_ID) && !id.is_none());
-        let correl_id =
-            Some(request.correl_id).filter(|id| options.contains(MatchOptions::CORREL_ID) && !id.is_none());
-        let select = match (msg_id, correl_id) {
-            (None, None) => Select::Any,
-            (Some(msg_id), None) => Select::MsgId(self.tag(&msg_id.0)),
-            (None, Some(correl_id)) => Select::CorrelId(self.tag(&correl_id.0)),
-            (Some(msg_id), Some(correl_id)) => Select::Both(self.tag(&msg_id.0), self.tag(&correl_id.0)),
+    /// Which messages match (mq-objects.md 1.6); an id of zeros matches all.
+    fn want(&self, queue: u64, request: &GetRequest, matching: MatchOptions) -> (Want, Option<IdCheck>) {
+        let on = |option| matching.contains(option);
+        let msg_id = Some(request.msg_id).filter(|id| on(MatchOptions::MSG_ID) && !id.is_none());
+        let correl_id = Some(request.correl_id).filter(|id| on(MatchOptions::CORREL_ID) && !id.is_none());
+        let want = Want {
+            at: on(MatchOptions::MSG_TOKEN).then(|| match place_of(request.gmo.msg_token) {
+                (number, key) if number == queue => key,
+                _ => NOWHERE,
+            }),
+            msg_id: msg_id.map(|id| self.tag(&id.0)),
+            correl_id: correl_id.map(|id| self.tag(&id.0)),
+            group_id: Some(request.group_id).filter(|id| on(MatchOptions::GROUP_ID) && !id.is_none()),
+            seq_number: on(MatchOptions::MSG_SEQ_NUMBER).then_some(request.msg_seq_number),
+            offset: on(MatchOptions::OFFSET).then_some(request.offset),
+            ready: None,
         };
-        Ok((select, Some(IdCheck { msg_id, correl_id })))
+        let check = IdCheck { msg_id, correl_id };
+        (want, Some(check).filter(|check| check.msg_id.is_some() || check.correl_id.is_some()))
     }
 
     /// The message that is wanted, if it is there, handed out.
-    pub(crate) fn attempt(&mut self, now: Now, conn: ConnId, plan: &Plan, batch: &mut Batch) -> Outcome {
-        let cursor = self.connections.get(&conn).and_then(|c| c.handles.get(&plan.handle)?.cursor);
-        let Some(local) = self.directory.local_mut(plan.queue) else {
-            return Outcome::Failed(Reason::Q_DELETED);
-        };
-        let after = match plan.which {
-            Which::BrowseNext => cursor.max(plan.after),
-            _ => plan.after,
-        };
-        let mut expired = Vec::new();
-        let found = match (plan.which, cursor) {
-            (Which::TakeUnderCursor | Which::BrowseUnderCursor, None) => None,
-            (Which::TakeUnderCursor | Which::BrowseUnderCursor, Some(cursor)) => {
-                local.index.find(Select::At(cursor), None, now.wall_ms, &mut expired)
-            }
-            _ => local.index.find(plan.select, after, now.wall_ms, &mut expired),
-        };
-        self.expired.take(plan.queue, local, &expired);
-        match found {
-            Some(key) => self.hand_out(now, conn, plan, key, batch),
-            None => Outcome::Nothing,
-        }
-    }
-
-    /// Hands out the message at this place.
-    pub(crate) fn hand_out(
+    pub(crate) fn attempt(
         &mut self,
         now: Now,
         conn: ConnId,
+        call: CallId,
         plan: &Plan,
-        key: Key,
         batch: &mut Batch,
     ) -> Outcome {
-        let messages_max = self.unit_messages_max();
-        let Some(object) = self.directory.get_mut(plan.queue) else { return Outcome::Nothing };
-        let queue_name = object.definition.queue_name();
-        let Some(local) = object.local.as_deref_mut() else { return Outcome::Nothing };
-        let Some(entry) = local.index.get(key).copied() else { return Outcome::Nothing };
-        let Some(connection) = self.connections.get_mut(&conn) else { return Outcome::Nothing };
-        let fits = entry.body_length <= plan.buffer_length;
-        let shown = fits || plan.accept_truncated;
-        let (cc, reason) = match (fits, plan.accept_truncated) {
-            (true, _) => (CompCode::OK, Reason::NONE),
-            (false, true) => (CompCode::WARNING, Reason::TRUNCATED_MSG_ACCEPTED),
-            (false, false) => (CompCode::WARNING, Reason::TRUNCATED_MSG_FAILED),
+        let cursor = match plan.which.under_cursor() {
+            true => self.connections.get(&conn).and_then(|c| c.handles.get(&plan.handle)?.cursor),
+            false => None,
         };
-        let mut needs_position = local.needs(&entry, batch.start());
-        if plan.browses() && shown {
-            // A browse that ends in 2080 leaves the cursor where it was: the client simply asks again
-            // (mq-wire-observed-base.md 4.1).
-            if let Some(handle) = connection.handles.get_mut(&plan.handle) {
-                handle.cursor = Some(key);
-            }
-        }
-        let taken = shown && !plan.browses();
-        if taken {
-            let in_unit = match plan.unit {
-                InUnit::No => false,
-                InUnit::Yes => true,
-                InUnit::IfPersistent => entry.persistent(),
-            };
-            if in_unit && connection.unit.messages() >= messages_max {
-                return Outcome::Failed(Reason::SYNCPOINT_LIMIT_REACHED);
-            }
-            local.index.remove(key);
-            if in_unit {
-                local.uncommitted_gets += 1;
-                connection.unit.gets.push(self.held.add(Held { queue: plan.queue, key, entry }));
-            } else {
-                let mut commit = Commit::default();
-                bury(&entry, &mut commit);
-                self.specials.forget(&entry);
-                batch.commit(commit);
-                if entry.persistent() {
-                    local.changed = batch.position();
-                    needs_position = Some(batch.position());
-                }
-            }
-        }
-        let deliver_length = entry.body_length.min(plan.buffer_length);
-        let got = Got {
-            cc,
-            reason,
-            id: entry.id,
-            place: entry.place,
-            parts: Vec::new(),
-            body_length: entry.body_length,
-            deliver_length,
-            backout_count: entry.backouts.into(),
-            expiry: expiry_left(now, &entry),
-            gmo: Mqgmo {
-                resolved_q_name: queue_name,
-                group_status: b' ',
-                segment_status: b' ',
-                segmentation: b' ',
-                msg_token: token(plan.queue, key),
-                returned_length: deliver_length.try_into().unwrap_or(i32::MAX),
-                ..plan.gmo.clone()
-            },
-            token: token(plan.queue, key),
-            check: plan.check.map(Box::new),
-            taken,
-            handle: plan.handle,
+        let Some(local) = self.directory.local_mut(plan.queue) else {
+            return Outcome::Failed(Reason::Q_DELETED);
         };
-        Outcome::Got { got: Box::new(got), needs: needs_position }
+        let mut expired = Vec::new();
+        let found = match (plan.which.under_cursor(), cursor) {
+            (true, None) => None,
+            (true, at) => {
+                let want = Want { at, ..plan.want };
+                local.find(&want, &plan.unmarked_for, None, now.wall_ms, &mut expired)
+            }
+            _ => local.find(&plan.want, &plan.unmarked_for, plan.after, now.wall_ms, &mut expired),
+        };
+        self.expired.take(plan.queue, local, &expired);
+        match found {
+            Some(key) => self.hand_out(now, conn, call, plan, key, batch),
+            None => Outcome::Nothing,
+        }
     }
 
     pub(crate) fn nothing(&self, plan: Plan, reason: Reason) -> Answer {
@@ -297,39 +313,11 @@ impl QueueManager {
     }
 }
 
-fn which(options: GetOptions) -> Result<Which, Reason> {
-    if options.intersects(NOT_SUPPORTED) {
-        return Err(Reason::FUNCTION_NOT_SUPPORTED);
-    }
-    let one_of = |several: GetOptions| (options & several).bits().count_ones() <= 1;
-    let browses = options.intersects(BROWSE);
-    let fits = options.unknown() == 0
-        && one_of(BROWSE | GetOptions::MSG_UNDER_CURSOR)
-        && one_of(SYNCPOINT | GetOptions::NO_SYNCPOINT)
-        && !(browses && options.intersects(SYNCPOINT));
-    if !fits {
-        return Err(Reason::OPTIONS_ERROR);
-    }
-    Ok(match options {
-        options if options.contains(GetOptions::BROWSE_FIRST) => Which::BrowseFirst,
-        options if options.contains(GetOptions::BROWSE_NEXT) => Which::BrowseNext,
-        options if options.contains(GetOptions::BROWSE_MSG_UNDER_CURSOR) => Which::BrowseUnderCursor,
-        options if options.contains(GetOptions::MSG_UNDER_CURSOR) => Which::TakeUnderCursor,
-        _ => Which::Take,
-    })
-}
-
-/// Tenths of a second that are left; at least one, for a message that is given has not expired.
-fn expiry_left(now: Now, entry: &Entry) -> i32 {
-    if entry.expiry_ms == 0 {
-        return -1;
-    }
-    let tenths = entry.expiry_ms.saturating_sub(now.wall_ms).div_ceil(100);
-    i32::try_from(tenths).unwrap_or(i32::MAX).max(1)
-}
+/// No message is here.
+const NOWHERE: Key = Key { class: u8::MAX, order: u64::MAX };
 
 /// The token of a message: its queue and its place, which no other message ever has.
-fn token(queue: u64, key: Key) -> MsgToken {
+pub(crate) fn token(queue: u64, key: Key) -> MsgToken {
     let mut token = [0; 16];
     token[..8].copy_from_slice(&key.order.to_be_bytes());
     token[8] = key.class + 1;

@@ -38,6 +38,8 @@ impl QueueManager {
         }
         let (definition, local, position) = match &handle.target {
             Target::QueueManager => (&self.this, None, needs(self.this_position)),
+            // It has nothing that could be asked for.
+            Target::Default => return Err(Reason::SELECTOR_ERROR),
             Target::Queue(route) => {
                 route.check(&self.directory)?;
                 // An alias is asked about itself, not about what it leads to.

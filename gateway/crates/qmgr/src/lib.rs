@@ -43,6 +43,7 @@
 //! | `local` | the gateway's own way to a queue: locks and puts in a unit of the owner |
 //! | `define`, `run`, `display` | DEFINE, ALTER, DELETE, DISPLAY, typed and as MQSC |
 
+mod browse;
 mod clearing;
 mod clock;
 mod connection;
@@ -53,6 +54,7 @@ mod display;
 mod envelope;
 mod error;
 mod get;
+mod hand_out;
 mod hash;
 mod headers;
 mod held;
@@ -60,6 +62,7 @@ mod index;
 mod inquire;
 mod local;
 mod manager;
+mod marks;
 mod mismatch;
 mod moved;
 mod object;
@@ -68,6 +71,7 @@ mod open;
 mod order;
 mod put;
 mod queue;
+mod read_first;
 mod report;
 mod resolve;
 mod route;
@@ -96,6 +100,6 @@ pub use route::{RouteExplanation, RouteOutcome};
 pub use settings::{Limits, Settings};
 pub use verb::{
     CallId, ConnId, Connect, Connected, Context, Effect, GetRequest, Got, IdCheck, Inquired, NotGot, Now,
-    OpenRequest, Opened, Part, Properties, Put1Request, PutDone, PutRequest, QueueDefaults, Reply, Rights,
-    SetRequest, Verb,
+    OpenRequest, Opened, Part, Properties, Put1Request, PutDone, PutRequest, QueueDefaults, ReadFirst, Reply,
+    Rights, SetRequest, Verb,
 };

@@ -11,7 +11,7 @@ use store::{Batch, BodyFile, Commit, Id, Place, UnitId};
 
 use crate::context::{Chosen, Sender};
 use crate::held::{Ended, Held};
-use crate::index::Select;
+use crate::index::Want;
 use crate::manager::QueueManager;
 use crate::put::Message;
 use crate::queue::bury;
@@ -172,7 +172,7 @@ impl QueueManager {
         let local = object.local.as_deref_mut().ok_or(Reason::OPTION_NOT_VALID_FOR_TYPE)?;
         let (mut locked, mut bytes, mut expired) = (Vec::new(), 0, Vec::new());
         while locked.len() < messages_max {
-            let found = local.index.find(Select::Any, None, now.wall_ms, &mut expired);
+            let found = local.index.find(&Want::default(), None, now.wall_ms, &mut expired);
             self.expired.take(number, local, &expired);
             expired.clear();
             let Some(key) = found else { break };
@@ -180,7 +180,7 @@ impl QueueManager {
             if !locked.is_empty() && bytes + length > bytes_max {
                 break;
             }
-            let Some(entry) = local.index.remove(key) else { break };
+            let Some(entry) = local.remove(key) else { break };
             bytes += length;
             local.uncommitted_gets += 1;
             let id = self.held.add(Held { queue: number, key, entry });

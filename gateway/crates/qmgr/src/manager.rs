@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use mq_wire::{Ccsid, ChannelName, CompCode, MsgId, QMgrName, QName, Reason};
+use mq_wire::{Ccsid, ChannelName, CompCode, GetOptions, MsgId, QMgrName, QName, Reason};
 use mqsc::{Attribute, ObjectKind};
 use store::{Batch, Commit, Id, Position, Room, UnitId};
 
@@ -15,12 +15,13 @@ use crate::held::Table;
 use crate::local::{ChannelView, Holder, OwnUnit, QueueView};
 use crate::object::{Definition, key};
 use crate::queue::{Directory, Expired, Local, needs};
+use crate::read_first::Reading;
 use crate::resolve::Resolver;
 use crate::settings::Settings;
 use crate::special::Specials;
 use crate::sweep::Sweep;
 use crate::verb::{CallId, ConnId, Connect, Connected, Effect, Now, Reply, Verb};
-use crate::waiting::Turn;
+use crate::waiting::{Turn, Waiter};
 
 /// The queue manager. See the crate's text.
 #[derive(Debug)]
@@ -50,6 +51,10 @@ pub struct QueueManager {
     /// Bases of ids given to clients by this start.
     pub(crate) reserved: u32,
     pub(crate) expired: Expired,
+    /// Gets that took a message whose record is being read.
+    pub(crate) reading: BTreeMap<(ConnId, CallId), Reading>,
+    /// When the first co-operative mark on a queue ends.
+    pub(crate) marks_end: BTreeSet<(Instant, u64)>,
     /// What few messages have beside their entry.
     pub(crate) specials: Specials,
     /// Names of which the owner wants to hear, whichever queue has them.
@@ -59,6 +64,7 @@ pub struct QueueManager {
     /// Queues of which something was taken for good without a batch at hand: with the next one they are as they are.
     pub(crate) dirty: BTreeSet<u64>,
     pub(crate) quiescing: bool,
+    pub(crate) stopping: bool,
     /// Whether the store takes new messages.
     pub(crate) room: Room,
     pub(crate) sweep: Sweep,
@@ -88,13 +94,15 @@ impl QueueManager {
         let done = match verb {
             Verb::Connect(connect) => self.connect(conn, &connect),
             _ if !self.connections.contains_key(&conn) => Err(Reason::HCONN_ERROR),
+            Verb::Disconnect => Ok(self.disconnect(now, conn, batch, out)),
+            _ if self.stopping => Err(Reason::Q_MGR_STOPPING),
             Verb::Open(request) => self.open(now, conn, *request, batch),
             Verb::Close { handle, options } => self.close(now, (conn, handle), options, batch, out),
             Verb::Put(request) => self.put(now, conn, (*request, None), batch, out),
             Verb::PutFile(request, file) => self.put(now, conn, (*request, Some(file)), batch, out),
             Verb::Put1(request) => self.put1(now, conn, (*request, None), batch, out),
             Verb::Put1File(request, file) => self.put1(now, conn, (*request, Some(file)), batch, out),
-            Verb::Get(request) => match self.get(now, conn, call, &request, None, batch) {
+            Verb::Get(request) => match self.get(now, conn, call, &request, None, batch, out) {
                 Ok(None) => return self.finish(now, batch, out),
                 Ok(Some(answer)) => Ok(answer),
                 Err(reason) => Err(reason),
@@ -106,7 +114,6 @@ impl QueueManager {
             Verb::Reserve => Ok(self.reserve(batch.start())),
             Verb::Commit => Ok(self.commit(now, conn, batch, out)),
             Verb::Back => Ok(self.back(now, conn, batch, out)),
-            Verb::Disconnect => Ok(self.disconnect(now, conn, batch, out)),
         };
         let answer = done.unwrap_or_else(|reason| Answer::now(failed(reason)));
         out.push(Effect::Answer { conn, call, needs: answer.needs, reply: answer.reply });
@@ -116,6 +123,7 @@ impl QueueManager {
     /// The socket of a connection is gone: its unit of work is backed out, its handles are closed, its waits end.
     pub fn closed(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.drop_waits(conn);
+        self.drop_reading(now, conn, batch, out);
         self.back_out(now, conn, batch, out);
         self.close_all(now, conn, batch, out);
         self.connections.remove(&conn);
@@ -125,16 +133,18 @@ impl QueueManager {
     /// When [`Self::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let wait = self.deadlines.first().map(|(deadline, ..)| *deadline);
-        [wait, self.sweep.at, self.clear_at].into_iter().flatten().min()
+        let marks = self.marks_end.first().map(|(at, _)| *at);
+        [wait, marks, self.sweep.at, self.clear_at].into_iter().flatten().min()
     }
 
-    /// Ends waits whose time is over, and goes on with the expiry sweep and with what is being cleared.
+    /// Ends waits and marks whose time is over, and goes on with the expiry sweep and with what is being cleared.
     pub fn handle_timeout(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
         while let Some((_, number, turn)) =
             self.deadlines.first().copied().filter(|(at, ..)| *at <= now.instant)
         {
             self.end_wait(number, turn, Reason::NO_MSG_AVAILABLE, out);
         }
+        self.end_marks(now, batch, out);
         if self.sweep.at.is_some_and(|at| at <= now.instant) {
             self.sweep(now);
         }
@@ -144,10 +154,37 @@ impl QueueManager {
         self.finish(now, batch, out);
     }
 
-    /// The queue manager is about to stop: gets that wait end with 2161, nothing is opened any more.
+    /// The queue manager is about to stop, when its applications have ended: nobody connects any more. Calls that ask
+    /// for it with a FAIL_IF_QUIESCING option fail with 2161, gets that wait among them; others go on.
     pub fn quiesce(&mut self, out: &mut Vec<Effect>) {
         self.quiescing = true;
-        self.end_waits(|_| true, Reason::Q_MGR_QUIESCING, out);
+        let asks = |waiter: &Waiter| waiter.plan.has(GetOptions::FAIL_IF_QUIESCING);
+        self.end_waits_of(|waiter, _| asks(waiter), Reason::Q_MGR_QUIESCING, out);
+    }
+
+    /// As [`Self::quiesce`], of one connection: 2202.
+    pub fn quiesce_connection(&mut self, conn: ConnId, out: &mut Vec<Effect>) {
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        connection.quiescing = true;
+        let asks = |waiter: &Waiter| waiter.conn == conn && waiter.plan.has(GetOptions::FAIL_IF_QUIESCING);
+        self.end_waits_of(|waiter, _| asks(waiter), Reason::CONNECTION_QUIESCING, out);
+    }
+
+    /// The queue manager stops now: every get that waits ends with 2162, and so does every call but MQDISC.
+    pub fn stopping(&mut self, out: &mut Vec<Effect>) {
+        (self.quiescing, self.stopping) = (true, true);
+        self.end_waits(|_| true, Reason::Q_MGR_STOPPING, out);
+    }
+
+    /// Whether a call that asks to fail while something quiesces has to (2161, 2202).
+    pub(crate) fn check_quiescing(&self, conn: ConnId, asks: bool) -> Result<(), Reason> {
+        if self.quiescing && asks {
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        match self.connections.get(&conn) {
+            Some(connection) if connection.quiescing && asks => Err(Reason::CONNECTION_QUIESCING),
+            _ => Ok(()),
+        }
     }
 
     /// Says whether the store has room, whenever that changes. While it is short, puts end with 2192, definitions and
@@ -236,6 +273,9 @@ impl QueueManager {
     }
 
     fn connect(&mut self, conn: ConnId, connect: &Connect) -> Result<Answer, Reason> {
+        if self.stopping {
+            return Err(Reason::Q_MGR_STOPPING);
+        }
         if self.quiescing {
             return Err(Reason::Q_MGR_QUIESCING);
         }
@@ -255,6 +295,7 @@ impl QueueManager {
 
     fn disconnect(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) -> Answer {
         self.drop_waits(conn);
+        self.drop_reading(now, conn, batch, out);
         let answer = self.commit(now, conn, batch, out);
         self.close_all(now, conn, batch, out);
         self.connections.remove(&conn);
@@ -265,6 +306,8 @@ impl QueueManager {
     pub(crate) fn finish(&mut self, now: Now, batch: &mut Batch, out: &mut Vec<Effect>) {
         self.clean(batch);
         self.expired.write(&mut self.directory, &mut self.specials, batch);
+        let unread = self.expired.tell();
+        out.extend(unread.into_iter().map(|(id, place)| Effect::ReadExpired { id, place }));
         self.sweep_soon(now);
         self.tell_arrived(out);
     }

@@ -39,10 +39,11 @@ impl QueueManager {
     ) {
         let Mismatch { got, record, request } = mismatch;
         let (queue, key) = crate::get::place_of(got.token);
-        if got.taken && !self.give_back(now, conn, got.id, batch, out) {
+        let ids = std::iter::once(got.id).chain(got.parts.iter().map(|part| part.id)).collect();
+        if got.taken && !self.give_back(now, conn, ids, batch, out) {
             self.store_again(now, (queue, key), &got, record, batch, out);
         }
-        let answer = match self.get(now, conn, call, &request, Some(key), batch) {
+        let answer = match self.get(now, conn, call, &request, Some(key), batch, out) {
             Ok(None) => return self.finish(now, batch, out),
             Ok(Some(answer)) => answer,
             Err(reason) => Answer::now(failed(reason)),
@@ -51,26 +52,22 @@ impl QueueManager {
         self.finish(now, batch, out);
     }
 
-    /// Gives a message of the unit of work back, as if it had not been got.
+    /// Gives messages of the unit of work back, as if they had not been got. Says whether they were in it.
     fn give_back(
         &mut self,
         now: Now,
         conn: ConnId,
-        id: Id,
+        ids: Vec<Id>,
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) -> bool {
         let Some(connection) = self.connections.get_mut(&conn) else { return false };
-        let Some(at) = connection.unit.gets.iter().rposition(|held| *held == id) else {
+        let before = connection.unit.gets.len();
+        connection.unit.gets.retain(|id| !ids.contains(id));
+        if connection.unit.gets.len() == before {
             return false;
-        };
-        connection.unit.gets.remove(at);
-        let Some(held) = self.held.take(id) else { return false };
-        if let Some(local) = self.directory.local_mut(held.queue) {
-            local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
         }
-        let placed = self.place(now, held).into_iter().collect();
-        self.offer(now, placed, batch, out);
+        self.give_back_read(now, ids, batch, out);
         true
     }
 
@@ -94,8 +91,11 @@ impl QueueManager {
         let persistent = md.persistence == mq_wire::Persistence::PERSISTENT;
         let priority = md.priority.clamp(0, 9) as u8;
         let expiry_ms = crate::queue::expiry_ms(now, got.expiry);
+        let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        // What is special becomes real with the message, as it did at the put.
+        let unit = got.special.is_some().then(|| batch.new_unit());
         let stored = batch.message(NewMessage {
-            unit: None,
+            unit,
             owner: owner(queue),
             order: Some(key.order),
             priority,
@@ -108,18 +108,23 @@ impl QueueManager {
         });
         self.highest_id = stored.id;
         let backouts = u16::try_from(got.backout_count).unwrap_or(u16::MAX);
+        let mut commit = Commit { unit, ..Commit::default() };
         if persistent && backouts > 0 {
-            let mut commit = Commit::default();
             commit.set(crate::object::key::backouts(stored.id), backouts.to_le_bytes().to_vec());
-            batch.commit(commit);
         }
-        let flags = Flags::default().with(Flags::PERSISTENT, persistent);
+        let flags = got.special.as_ref().map_or(Flags::default(), |special| special.flags());
+        if let Some(special) = got.special.as_deref() {
+            commit.set(crate::object::key::special(stored.id), special.encode());
+            self.specials.add(stored.id, *special);
+        }
+        batch.commit(commit);
+        let flags = flags.with(Flags::PERSISTENT, persistent);
         let entry = Entry {
             id: stored.id,
             expiry_ms,
             tags,
             place: stored.place,
-            body_length: got.body_length,
+            body_length: length,
             batch: u32::try_from(batch.position().batch).unwrap_or(Entry::LATE),
             backouts,
             priority,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mq_wire::Reason;
+use mq_wire::{GroupId, Reason};
 use store::{Batch, Position};
 
 use crate::connection::{Route, Target};
@@ -11,7 +11,7 @@ use crate::held::Held;
 use crate::index::{Entry, Key};
 use crate::manager::{QueueManager, failed};
 use crate::verb::{CallId, ConnId, Effect, Now, Reply};
-use crate::waiting::{Turn, Waiter};
+use crate::waiting::{Candidate, Turn, Waiter};
 
 impl QueueManager {
     pub(crate) fn wait(&mut self, conn: ConnId, call: CallId, plan: Plan, deadline: Option<Instant>) {
@@ -57,7 +57,7 @@ impl QueueManager {
         // The order of the queue may have been altered meanwhile.
         let key = object.key(entry.priority, key.order);
         let local = object.local.as_deref_mut()?;
-        local.index.insert(key, entry);
+        local.insert(key, entry, &self.specials);
         if entry.is_expired(now.wall_ms) {
             self.expired.take(queue, local, &[key]);
             return None;
@@ -99,19 +99,30 @@ impl QueueManager {
             return;
         };
         let Some(entry) = local.index.get(key) else { return };
-        for turn in local.waiting.browsers(key, entry) {
+        let group_id = local.index.member(key).map(|(spot, _)| spot.group_id);
+        for turn in local.waiting.browsers(key, entry, group_id) {
             self.wake(now, queue, turn, None, batch, out);
         }
         let mut after = None;
-        while let Some(turn) = self.next_taker(queue, key, after) {
-            self.wake(now, queue, turn, Some(key), batch, out);
+        while let Some(candidate) = self.next_taker(queue, key, group_id, after) {
+            let (turn, fits) = match candidate {
+                Candidate::Fits(turn) => (turn, Some(key)),
+                Candidate::Looks(turn) => (turn, None),
+            };
+            self.wake(now, queue, turn, fits, batch, out);
             after = Some(turn);
         }
     }
 
-    fn next_taker(&self, queue: u64, key: Key, after: Option<Turn>) -> Option<Turn> {
+    fn next_taker(
+        &self,
+        queue: u64,
+        key: Key,
+        group_id: Option<GroupId>,
+        after: Option<Turn>,
+    ) -> Option<Candidate> {
         let local = self.directory.local(queue)?;
-        local.waiting.taker(key, local.index.get(key)?, after)
+        local.waiting.taker(key, local.index.get(key)?, group_id, after)
     }
 
     /// Serves one who waits, with the message at a place or with what is first.
@@ -130,12 +141,13 @@ impl QueueManager {
         let (conn, call, plan) = (waiter.conn, waiter.call, waiter.plan.clone());
         let outcome = match key {
             Some(key) if plan.after.is_some_and(|after| key <= after) => Outcome::Nothing,
-            Some(key) => self.hand_out(now, conn, &plan, key, batch),
-            None => self.attempt(now, conn, &plan, batch),
+            Some(key) => self.hand_out(now, conn, call, &plan, key, batch),
+            None => self.attempt(now, conn, call, &plan, batch),
         };
         let (needs, reply) = match outcome {
             Outcome::Nothing => return,
             Outcome::Got { got, needs } => (needs, Reply::Got(got)),
+            Outcome::Read { first, needs } => (needs, Reply::ReadFirst(first)),
             Outcome::Failed(reason) => (None, failed(reason)),
         };
         self.remove_wait(queue, turn);
@@ -176,6 +188,16 @@ impl QueueManager {
         reason: Reason,
         out: &mut Vec<Effect>,
     ) {
+        self.end_waits_of(|_, route| which(route), reason, out);
+    }
+
+    /// Ends every wait of which this is true.
+    pub(crate) fn end_waits_of(
+        &mut self,
+        which: impl Fn(&Waiter, &Route) -> bool,
+        reason: Reason,
+        out: &mut Vec<Effect>,
+    ) {
         let mut ending = Vec::new();
         for object in self.directory.iter() {
             let Some(local) = object.local.as_deref() else { continue };
@@ -183,7 +205,7 @@ impl QueueManager {
                 let handle =
                     self.connections.get(&waiter.conn).and_then(|c| c.handles.get(&waiter.plan.handle));
                 if let Some(Target::Queue(route)) = handle.map(|handle| &handle.target)
-                    && which(route)
+                    && which(waiter, route)
                 {
                     ending.push((turn, object.number()));
                 }

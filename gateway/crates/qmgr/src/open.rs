@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mq_wire::{
-    Chars, CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, is_name_byte,
+    Chars, CloseOptions, CompCode, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason,
+    is_name_byte,
 };
 use mqsc::{Attribute, Keyword, Name, ObjectKind, row};
 use store::{Batch, Commit, Id};
@@ -27,6 +28,10 @@ const CONTEXT: OpenOptions =
 const DESTINATION: OpenOptions =
     INPUT.union(OpenOptions::BROWSE).union(OpenOptions::OUTPUT).union(OpenOptions::RESOLVE_NAMES);
 
+/// Options for objects that have nothing but attributes.
+const ATTRIBUTES_ONLY: OpenOptions =
+    OpenOptions::INQUIRE.union(OpenOptions::FAIL_IF_QUIESCING).union(OpenOptions::ALTERNATE_USER_AUTHORITY);
+
 /// Longest beginning of a dynamic queue's name (mq-objects.md 3.1).
 const DYNAMIC_PREFIX_MAX: usize = 33;
 
@@ -39,10 +44,8 @@ impl QueueManager {
         batch: &mut Batch,
     ) -> Result<Answer, Reason> {
         let OpenRequest { mut od, options } = request;
-        if self.quiescing {
-            return Err(Reason::Q_MGR_QUIESCING);
-        }
         check_options(options)?;
+        self.check_quiescing(conn, options.contains(OpenOptions::FAIL_IF_QUIESCING))?;
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         if connection.handles.len() as i64 >= i64::from(self.number(Attribute::MAXHANDS)) {
             return Err(Reason::HANDLE_NOT_AVAILABLE);
@@ -51,10 +54,7 @@ impl QueueManager {
         match od.object_type {
             ObjectType::Q => {}
             ObjectType::Q_MGR => return self.open_queue_manager(conn, od, options),
-            ObjectType::NAMELIST | ObjectType::PROCESS => {
-                self.check_local(od.object_q_mgr_name)?;
-                return Err(Reason::UNKNOWN_OBJECT_NAME);
-            }
+            ObjectType::NAMELIST | ObjectType::PROCESS => return self.open_default(conn, od, options),
             _ => return Err(Reason::OBJECT_TYPE_ERROR),
         }
         let mut route = self.route(&od, options, rights)?;
@@ -78,7 +78,7 @@ impl QueueManager {
         let defaults = self.directory.get(route.first).map(queue_defaults);
         let target = Target::Queue(Arc::new(route));
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
-        let handle = connection.add(Handle { options, target, cursor: None, input, made, put_order: None });
+        let handle = connection.add(Handle { input, made, ..Handle::new(options, target) });
         let opened = Opened { handle, od, options, defaults };
         Ok(Answer::at(needs, Reply::Opened(Box::new(opened))))
     }
@@ -101,6 +101,15 @@ impl QueueManager {
         }
         let found = self.resolver().resolve(od.object_q_mgr_name, name, &mut ())?;
         let Resolution { queue, q_mgr, used, how, path } = found;
+        if !self.is_this(od.object_q_mgr_name) {
+            // By way of a queue manager alias, even if that leads back here: puts only (IBM MQ reference, 2045, 2057).
+            if options.intersects(LOCAL_ONLY | OpenOptions::INQUIRE) {
+                return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+            }
+            if how == How::Model {
+                return Err(Reason::Q_TYPE_ERROR);
+            }
+        }
         let first = *path.first().ok_or(Reason::UNEXPECTED_ERROR)?;
         let object = self.directory.get(first).ok_or(Reason::UNEXPECTED_ERROR)?;
         check_rights(rights, object.definition.queue_name(), object, options)?;
@@ -112,14 +121,8 @@ impl QueueManager {
                 return Err(Reason::NOT_AUTHORIZED);
             }
         }
-        if how == How::Remote {
-            if options.intersects(LOCAL_ONLY) {
-                return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
-            }
-            // Attributes are those of a definition that is named, not of a queue manager.
-            if options.contains(OpenOptions::INQUIRE) && !self.is_this(od.object_q_mgr_name) {
-                return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
-            }
+        if how == How::Remote && options.intersects(LOCAL_ONLY) {
+            return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
         }
         let version = |number: &u64| Some((*number, self.directory.get(*number)?.version));
         let path = path.iter().filter_map(version).collect();
@@ -169,29 +172,44 @@ impl QueueManager {
         options: OpenOptions,
     ) -> Result<Answer, Reason> {
         self.check_local(od.object_q_mgr_name)?;
-        if !od.object_name.is_blank() && od.object_name != ObjectName::from(self.settings.name) {
+        if !od.object_name.is_blank() {
             return Err(Reason::NAME_NOT_VALID_FOR_TYPE);
         }
-        let other =
-            OpenOptions::INQUIRE | OpenOptions::FAIL_IF_QUIESCING | OpenOptions::ALTERNATE_USER_AUTHORITY;
-        if !other.contains(options) {
+        if !ATTRIBUTES_ONLY.contains(options) {
             return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
         }
         if od.version >= 3 {
             (od.resolved_q_name, od.resolved_q_mgr_name) = (ObjectName::BLANK, QMgrName::BLANK);
         }
-        let handle = Handle {
-            options,
-            target: Target::QueueManager,
-            cursor: None,
-            input: None,
-            made: false,
-            put_order: None,
-        };
+        let handle = Handle::new(options, Target::QueueManager);
         let needs = crate::queue::needs(self.this_position);
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.add(handle);
         Ok(Answer::at(needs, Reply::Opened(Box::new(Opened { handle, od, options, defaults: None }))))
+    }
+
+    /// Processes and namelists cannot be defined here, but each type has its default object.
+    fn open_default(&mut self, conn: ConnId, mut od: Mqod, options: OpenOptions) -> Result<Answer, Reason> {
+        self.check_local(od.object_q_mgr_name)?;
+        let name = match od.object_type {
+            ObjectType::PROCESS => "SYSTEM.DEFAULT.PROCESS",
+            _ => "SYSTEM.DEFAULT.NAMELIST",
+        };
+        if od.object_name != ObjectName(Chars::cut(name)) {
+            return Err(Reason::UNKNOWN_OBJECT_NAME);
+        }
+        let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
+        if connection.rights != Rights::Admin {
+            return Err(Reason::NOT_AUTHORIZED);
+        }
+        if !ATTRIBUTES_ONLY.contains(options) {
+            return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+        }
+        if od.version >= 3 {
+            (od.resolved_q_name, od.resolved_q_mgr_name) = (ObjectName::BLANK, QMgrName::BLANK);
+        }
+        let handle = connection.add(Handle::new(options, Target::Default));
+        Ok(Answer::now(Reply::Opened(Box::new(Opened { handle, od, options, defaults: None }))))
     }
 
     fn is_this(&self, q_mgr: QMgrName) -> bool {
@@ -272,19 +290,24 @@ impl QueueManager {
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         let handle = connection.handle(number)?.clone();
         let mut needs = None;
+        let warning = handle.left_incomplete();
         if options.intersects(both) {
             let purge = options.contains(CloseOptions::DELETE_PURGE);
             self.check_delete(&handle, purge)?;
             if let Target::Queue(route) = &handle.target {
-                self.end_handle(conn, number, out);
+                self.end_handle(now, conn, number, batch, out);
                 self.delete_queue(now, route.used, batch, out);
                 needs = written(batch);
             }
         } else {
-            self.end_handle(conn, number, out);
+            self.end_handle(now, conn, number, batch, out);
             self.drop_made(now, &handle, batch, out);
         }
-        Ok(Answer::at(needs, done()))
+        let reply = match warning {
+            None => done(),
+            Some(reason) => Reply::Plain { cc: CompCode::WARNING, reason },
+        };
+        Ok(Answer::at(needs, reply))
     }
 
     /// Whether MQCO_DELETE may be done (mq-objects.md 2.2: 2045, 2055).
@@ -297,6 +320,10 @@ impl QueueManager {
             return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
         }
         let temporary = object.definition.dynamic == Dynamic::Temporary;
+        // A temporary one goes with the handle that made it, and with no other.
+        if temporary && !handle.made {
+            return Err(Reason::OPTION_NOT_VALID_FOR_TYPE);
+        }
         if !temporary && (local.uncommitted() > 0 || (!purge && local.depth() > 0)) {
             return Err(Reason::Q_NOT_EMPTY);
         }
@@ -304,7 +331,7 @@ impl QueueManager {
     }
 
     /// Takes a handle away, with the gets that wait on it.
-    fn end_handle(&mut self, conn: ConnId, number: i32, out: &mut Vec<Effect>) {
+    fn end_handle(&mut self, now: Now, conn: ConnId, number: i32, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(connection) = self.connections.get(&conn) else { return };
         for (queue, turn) in connection.waits.clone() {
             let waits = self.directory.local(queue).and_then(|local| local.waiting.get(turn));
@@ -315,6 +342,7 @@ impl QueueManager {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         if let Some(handle) = connection.handles.remove(&number) {
             self.end_use(&handle);
+            self.end_browsing(now, (conn, number), &handle, batch, out);
         }
     }
 
@@ -328,8 +356,9 @@ impl QueueManager {
     /// Closes all that a connection has open.
     pub(crate) fn close_all(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
-        for (_, handle) in std::mem::take(&mut connection.handles) {
+        for (number, handle) in std::mem::take(&mut connection.handles) {
             self.end_use(&handle);
+            self.end_browsing(now, (conn, number), &handle, batch, out);
             self.drop_made(now, &handle, batch, out);
         }
     }
@@ -394,14 +423,18 @@ impl DynamicName {
 
 fn check_options(options: OpenOptions) -> Result<(), Reason> {
     let one_of = |several: OpenOptions| (options & several).bits().count_ones() <= 1;
-    let access = LOCAL_ONLY | OpenOptions::OUTPUT | OpenOptions::INQUIRE | OpenOptions::RESOLVE_NAMES;
     let binding = OpenOptions::BIND_ON_OPEN | OpenOptions::BIND_NOT_FIXED | OpenOptions::BIND_ON_GROUP;
+    let access =
+        LOCAL_ONLY | OpenOptions::OUTPUT | OpenOptions::INQUIRE | OpenOptions::RESOLVE_NAMES | binding;
     let ahead = OpenOptions::NO_READ_AHEAD | OpenOptions::READ_AHEAD;
     let known = options.unknown() == 0 && options.intersects(access);
     let exclusive = one_of(INPUT) && one_of(binding) && one_of(ahead);
     let context = !options.intersects(CONTEXT) || options.contains(OpenOptions::OUTPUT);
     let save = !options.contains(OpenOptions::SAVE_ALL_CONTEXT) || options.intersects(INPUT);
-    if known && exclusive && context && save { Ok(()) } else { Err(Reason::OPTIONS_ERROR) }
+    let co_op = !options.contains(OpenOptions::CO_OP) || options.contains(OpenOptions::BROWSE);
+    let multicast = !options.contains(OpenOptions::NO_MULTICAST) || options.contains(OpenOptions::OUTPUT);
+    let fits = known && exclusive && context && save && co_op && multicast;
+    if fits { Ok(()) } else { Err(Reason::OPTIONS_ERROR) }
 }
 
 /// What may be opened by whom (INTERFACE.md 2, DESIGN.md 6).

@@ -68,9 +68,7 @@ impl QueueManager {
         let Put1Request { od, md, pmo, body, passed, properties } = request;
         let rights = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?.rights;
         check_options(Call::Put1, &pmo)?;
-        if self.quiescing && pmo.options.contains(PutOptions::FAIL_IF_QUIESCING) {
-            return Err(Reason::Q_MGR_QUIESCING);
-        }
+        self.check_quiescing(conn, pmo.options.contains(PutOptions::FAIL_IF_QUIESCING))?;
         if od.object_type != ObjectType::Q {
             return Err(Reason::OBJECT_TYPE_ERROR);
         }
@@ -112,9 +110,7 @@ impl QueueManager {
     ) -> Result<(Answer, Option<Box<PutOrder>>), Reason> {
         let Put { md, pmo, body, properties, file, passed, kept } = put;
         let options = pmo.options;
-        if self.quiescing && options.contains(PutOptions::FAIL_IF_QUIESCING) {
-            return Err(Reason::Q_MGR_QUIESCING);
-        }
+        self.check_quiescing(conn, options.contains(PutOptions::FAIL_IF_QUIESCING))?;
         let messages_max = self.unit_messages_max();
         let connection = self.connections.get(&conn).ok_or(Reason::HCONN_ERROR)?;
         let context = choose(connection.handles.get(&pmo.context), options, passed.as_deref())?;

@@ -1,13 +1,15 @@
 //! The queues of all types by name and number, and what a local queue has beside its definition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::time::Instant;
 
 use mq_wire::QName;
 use mqsc::ObjectKind;
 use store::{Batch, Commit, Id, OwnerId, Place, Position};
 
-use crate::index::{Entry, Flags, Index, Key};
+use crate::index::{Entry, Flags, Index, Key, Want};
+use crate::marks::{Marks, Owner};
 use crate::object::{Definition, Facts, key};
 use crate::special::Specials;
 use crate::verb::Now;
@@ -53,6 +55,12 @@ pub(crate) struct Local {
     pub(crate) uncommitted_puts: u64,
     /// Gets and locks that are not committed.
     pub(crate) uncommitted_gets: u64,
+    /// Messages that handles have browsed and locked: off the index, but on the queue.
+    pub(crate) locked: u64,
+    /// Marks of browsing.
+    pub(crate) marks: Marks,
+    /// When the first of them ends, as the queue manager knows it.
+    pub(crate) marks_end: Option<Instant>,
     pub(crate) open_input: u32,
     pub(crate) open_output: u32,
     /// Handles that are open, whatever for.
@@ -70,7 +78,46 @@ pub(crate) struct Local {
 impl Local {
     /// CURDEPTH: a get in a unit of work counts at once, a put too (mq-objects.md, cases: depth).
     pub(crate) fn depth(&self) -> u64 {
-        self.index.len() as u64 + self.uncommitted_puts
+        self.index.len() as u64 + self.uncommitted_puts + self.locked
+    }
+
+    /// A message is at this place.
+    pub(crate) fn insert(&mut self, key: Key, entry: Entry, specials: &Specials) {
+        self.index.insert(key, entry, specials.of(&entry));
+        if !self.marks.is_empty() {
+            self.marks.comes(key);
+        }
+    }
+
+    /// A message leaves its place, with the marks that it has.
+    pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
+        if !self.marks.is_empty() {
+            self.marks.goes(key);
+        }
+        self.index.remove(key)
+    }
+
+    /// The first message behind `after` that is wanted, is not marked for any of these, and has not expired. Those
+    /// found expired are put into `expired` and are to be removed.
+    pub(crate) fn find(
+        &mut self,
+        want: &Want,
+        marked_for: &[Owner],
+        after: Option<Key>,
+        wall_ms: u64,
+        expired: &mut Vec<Key>,
+    ) -> Option<Key> {
+        let mut after = after;
+        loop {
+            let key = self.index.find(want, after, wall_ms, expired)?;
+            if marked_for.is_empty() || self.marks.is_empty() {
+                return Some(key);
+            }
+            match self.marks.step_over(marked_for, &self.index, key) {
+                None => return Some(key),
+                Some(behind) => after = Some(behind),
+            }
+        }
     }
 
     pub(crate) fn uncommitted(&self) -> u64 {
@@ -163,52 +210,97 @@ const DEATHS_MAX: usize = 1_000;
 
 /// Messages that were found expired: off their queues, their deaths still to be written.
 #[derive(Debug, Default)]
-pub(crate) struct Expired(BTreeMap<Id, (u64, Entry)>);
+pub(crate) struct Expired {
+    dying: BTreeMap<Id, (u64, Entry)>,
+    /// On whose end a report is wanted: their records have to be read first.
+    unread: BTreeMap<Id, (u64, Entry)>,
+    /// Those of them of which the owner has to hear.
+    untold: BTreeSet<Id>,
+}
 
 impl Expired {
+    /// Whether there are deaths to be written.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.dying.is_empty()
     }
 
     /// Takes the messages with these keys off the queue.
     pub(crate) fn take(&mut self, number: u64, local: &mut Local, keys: &[Key]) {
         for key in keys {
-            if let Some(entry) = local.index.remove(*key) {
-                self.0.insert(entry.id, (number, entry));
+            let Some(entry) = local.remove(*key) else { continue };
+            if entry.flags.contains(Flags::EXPIRATION) {
+                self.untold.insert(entry.id);
+                self.unread.insert(entry.id, (number, entry));
+            } else {
+                self.dying.insert(entry.id, (number, entry));
             }
         }
     }
 
     /// The message lies elsewhere now. Says whether it is here.
     pub(crate) fn set_place(&mut self, id: Id, place: Place) -> bool {
-        let Some((_, entry)) = self.0.get_mut(&id) else { return false };
+        let entry = self.dying.get_mut(&id).or_else(|| self.unread.get_mut(&id));
+        let Some((_, entry)) = entry else { return false };
         entry.place = place;
         true
+    }
+
+    /// Messages that the owner has to read, each said once.
+    pub(crate) fn tell(&mut self) -> Vec<(Id, Place)> {
+        let untold = std::mem::take(&mut self.untold);
+        untold.into_iter().filter_map(|id| Some((id, self.unread.get(&id)?.1.place))).collect()
+    }
+
+    /// The death of a message that was read.
+    pub(crate) fn end(
+        &mut self,
+        id: Id,
+        directory: &mut Directory,
+        specials: &mut Specials,
+        batch: &Batch,
+    ) -> Option<Commit> {
+        let dead = self.unread.remove(&id)?;
+        let mut commit = Commit::default();
+        bury_expired([dead], directory, specials, batch, &mut commit);
+        Some(commit)
     }
 
     /// Writes the deaths, up to a thousand, and the counters with them. The others come with the next batches: a message
     /// that has expired once does so after a restart too.
     pub(crate) fn write(&mut self, directory: &mut Directory, specials: &mut Specials, batch: &mut Batch) {
-        if self.0.is_empty() {
+        if self.dying.is_empty() {
             return;
         }
-        let (mut commit, mut counters) = (Commit::default(), BTreeMap::new());
-        for _ in 0..DEATHS_MAX {
-            let Some((_, (number, entry))) = self.0.pop_first() else { break };
-            bury(&entry, &mut commit);
-            specials.forget(&entry);
-            if let Some(local) = directory.local_mut(number) {
-                local.expired += 1;
-                counters.insert(number, local.expired);
-                if entry.persistent() {
-                    local.changed = batch.position();
-                }
+        let mut commit = Commit::default();
+        let dying = &mut self.dying;
+        let dead = std::iter::from_fn(|| dying.pop_first()).map(|(_, dead)| dead).take(DEATHS_MAX);
+        bury_expired(dead, directory, specials, batch, &mut commit);
+        batch.commit(commit);
+    }
+}
+
+/// Adds the deaths of expired messages, and the counters of their queues.
+fn bury_expired(
+    dead: impl IntoIterator<Item = (u64, Entry)>,
+    directory: &mut Directory,
+    specials: &mut Specials,
+    batch: &Batch,
+    commit: &mut Commit,
+) {
+    let mut counters = BTreeMap::new();
+    for (number, entry) in dead {
+        bury(&entry, commit);
+        specials.forget(&entry);
+        if let Some(local) = directory.local_mut(number) {
+            local.expired += 1;
+            counters.insert(number, local.expired);
+            if entry.persistent() {
+                local.changed = batch.position();
             }
         }
-        for (number, count) in counters {
-            commit.set(key::expired(number), count.to_le_bytes().to_vec());
-        }
-        batch.commit(commit);
+    }
+    for (number, count) in counters {
+        commit.set(key::expired(number), count.to_le_bytes().to_vec());
     }
 }
 

@@ -9,7 +9,7 @@
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
     ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, Mqdlh, Mqmd, Mqod, MsgId, MsgType,
-    OpenOptions, PutOptions, QMgrName, QName, Reason, ReportOptions, Writer,
+    OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
 };
 use store::{Batch, Commit, UnitId};
 
@@ -20,14 +20,14 @@ use crate::headers::Headers;
 use crate::held::Held;
 use crate::manager::QueueManager;
 use crate::put::Message;
-use crate::verb::{Now, Properties, Rights};
+use crate::verb::{ConnId, Effect, Now, Properties, Rights};
 
 /// Bytes of the application's data in a report with data.
 const DATA_LENGTH: usize = 100;
 /// Headers that may come on top of MAXMSGL of the queue manager.
 const HEADERS_MAX: u32 = 4_000;
 
-/// What a report passes on of an expiry that is over, in tenths of a second: a minute, else it would expire at once.
+/// What is passed on of an expiry that is over, in tenths of a second: a minute, else the report would expire at once.
 const EXPIRED: i32 = 600;
 
 /// What a report tells of.
@@ -129,6 +129,79 @@ impl QueueManager {
     /// Reports that ended nowhere: neither their queue nor the dead-letter queue took them.
     pub fn reports_dropped(&self) -> u64 {
         self.reports_dropped
+    }
+
+    /// Reports that a message was delivered, in the unit of work of the connection that got it; or at once, with what
+    /// the commit record says of its end. `expiry` is what is left of the message's, in tenths of a second. Says whether
+    /// something was written that is to survive a restart.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the message, how it was got, and where things are written"
+    )]
+    pub(crate) fn report_cod(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        in_unit: bool,
+        record: Option<(&Bytes, &Bytes)>,
+        expiry: i32,
+        end: Commit,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        if !in_unit {
+            return self.end_with_report(now, Kind::Delivery, record, expiry, end, batch, out);
+        }
+        let Some((md, body)) = asking(Kind::Delivery, record) else { return false };
+        let Some(connection) = self.connections.get(&conn) else { return false };
+        let unit = connection.unit.id.unwrap_or_else(|| batch.new_unit());
+        let mut held = Vec::new();
+        self.report(now, Kind::Delivery, (&md, body), expiry, Some(unit), batch, &mut held);
+        if let Some(connection) = self.connections.get_mut(&conn).filter(|_| !held.is_empty()) {
+            connection.unit.id = Some(unit);
+            connection.unit.puts.extend(held.into_iter().map(|held| self.held.add(held)));
+        }
+        false
+    }
+
+    /// Reports that a message expired, with what the commit record says of its end.
+    pub(crate) fn report_expiration(
+        &mut self,
+        now: Now,
+        record: Option<(&Bytes, &Bytes)>,
+        end: Commit,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        self.end_with_report(now, Kind::Expiration, record, EXPIRED, end, batch, out);
+    }
+
+    /// Writes the end of a message and the report on it, both or neither.
+    #[expect(clippy::too_many_arguments, reason = "the message, the report on it, and where it is written")]
+    fn end_with_report(
+        &mut self,
+        now: Now,
+        kind: Kind,
+        record: Option<(&Bytes, &Bytes)>,
+        expiry: i32,
+        mut end: Commit,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let mut held = Vec::new();
+        if let Some((md, body)) = asking(kind, record) {
+            let unit = batch.new_unit();
+            self.report(now, kind, (&md, body), expiry, Some(unit), batch, &mut held);
+            end.unit = (!held.is_empty()).then_some(unit);
+        }
+        for held in &held {
+            self.specials.write(&held.entry, &mut end);
+        }
+        batch.commit(end);
+        let persistent = held.iter().any(|held| held.entry.persistent());
+        let position = persistent.then(|| batch.position());
+        self.make_visible(now, held, position, batch, out);
+        persistent
     }
 
     /// Makes a report and writes it, in the unit if there is one. What was written is added to `held`.
@@ -249,6 +322,13 @@ impl QueueManager {
     }
 }
 
+/// The descriptor and the data of a message that asks for the report.
+fn asking<'a>(kind: Kind, record: Option<(&Bytes, &'a Bytes)>) -> Option<(Mqmd, &'a Bytes)> {
+    let (envelope, body) = record?;
+    let md = Mqmd::decode(&mut Reader::new(envelope, Coding::NATIVE)).ok()?;
+    kind.is_wanted(&md).then_some((md, body))
+}
+
 /// The descriptor of a report, field by field. `expiry` is what is left of the message's.
 fn describe(
     now: Now,
@@ -268,11 +348,7 @@ fn describe(
         version: 2,
         report: if discard { ReportOptions::DISCARD_MSG } else { ReportOptions::empty() },
         msg_type: MsgType::REPORT,
-        expiry: match kind {
-            _ if !passed => -1,
-            Kind::Expiration => EXPIRED,
-            _ => expiry,
-        },
+        expiry: if passed { expiry } else { -1 },
         feedback: kind.feedback(),
         encoding: md.encoding,
         ccsid: md.ccsid,

@@ -4,12 +4,12 @@
 //! For a message that survives a restart it is keyed state, written in the unit that makes the message real and
 //! removed with its death. The record: version (u8, 1), report options (u32), properties (u32 length, u8 1 if one of
 //! them has a name that MQRFH2 readers of old know), group (u8: 0 none, 1 follows): GroupId (24 bytes), MsgSeqNumber,
-//! Offset, MsgFlags, OriginalLength (i32 each). Little-endian; later versions may append.
+//! Offset, MsgFlags, OriginalLength, CodedCharSetId, Encoding (i32 each). Little-endian; later versions may append.
 
 use std::collections::BTreeMap;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use mq_wire::{GroupId, MessageFlags, Mqmd, ReportOptions};
+use mq_wire::{Ccsid, Encoding, GroupId, MessageFlags, Mqmd, ReportOptions};
 use store::{Commit, Id};
 
 use crate::error::RecordError;
@@ -37,6 +37,9 @@ pub(crate) struct Grouped {
     pub(crate) offset: i32,
     pub(crate) flags: MessageFlags,
     pub(crate) original_length: i32,
+    /// Segments that differ in these are not put together (2243, 2244).
+    pub(crate) ccsid: Ccsid,
+    pub(crate) encoding: Encoding,
 }
 
 impl Special {
@@ -79,6 +82,8 @@ impl Special {
             out.put_i32_le(group.offset);
             out.put_u32_le(group.flags.bits());
             out.put_i32_le(group.original_length);
+            out.put_i32_le(group.ccsid.0);
+            out.put_i32_le(group.encoding.0);
         }
         out.freeze()
     }
@@ -103,6 +108,8 @@ impl Special {
                 offset: number(39)?.cast_signed(),
                 flags: MessageFlags::from_bits_retain(number(43)?),
                 original_length: number(47)?.cast_signed(),
+                ccsid: Ccsid(number(51)?.cast_signed()),
+                encoding: Encoding(number(55)?.cast_signed()),
             }),
         };
         Some(Self { report: ReportOptions::from_bits_retain(number(1)?), properties, group })
@@ -123,6 +130,8 @@ impl Grouped {
             offset: md.offset,
             flags: md.msg_flags,
             original_length: md.original_length,
+            ccsid: md.ccsid,
+            encoding: md.encoding,
         })
     }
 }
@@ -140,6 +149,11 @@ impl Specials {
 
     pub(crate) fn get(&self, id: Id) -> Option<&Special> {
         self.0.get(&id)
+    }
+
+    /// What is special about a message that has this entry.
+    pub(crate) fn of(&self, entry: &Entry) -> Option<&Special> {
+        if entry.flags.contains(Flags::SPECIAL) { self.get(entry.id) } else { None }
     }
 
     /// The message is gone for good.
@@ -172,6 +186,8 @@ mod tests {
             offset: 1 << 20,
             flags: MessageFlags::MSG_IN_GROUP | MessageFlags::SEGMENT,
             original_length: -1,
+            ccsid: Ccsid(850),
+            encoding: Encoding::NATIVE,
         };
         for group in [None, Some(group)] {
             let properties = Properties { length: 40, compatible: true };

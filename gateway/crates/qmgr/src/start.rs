@@ -64,11 +64,14 @@ impl QueueManager {
             unique: 0,
             reserved: 0,
             expired: Expired::default(),
+            reading: BTreeMap::new(),
+            marks_end: BTreeSet::new(),
             specials: Specials::default(),
             watched: BTreeSet::new(),
             arrived: BTreeSet::new(),
             dirty: BTreeSet::new(),
             quiescing: false,
+            stopping: false,
             room: Room::Enough,
             sweep: Sweep::default(),
             clearing: Clearing::default(),
@@ -131,7 +134,7 @@ impl QueueManager {
                 self.orphans += 1;
                 continue;
             };
-            local.index.insert(key, entry);
+            local.insert(key, entry, &self.specials);
             if entry.expiry_ms != 0 {
                 self.sweep.note(number, local, entry.expiry_ms);
             }

@@ -4,10 +4,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use mq_wire::{
-    AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, GroupId, Mqgmo,
-    Mqmd, Mqod, Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
+    AccountingToken, ApplName, ApplType, Ccsid, Chars, CloseOptions, CompCode, CorrelId, GroupId,
+    MessageFlags, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId, MsgToken, OpenOptions, QMgrName, QName, Reason, UserId,
 };
 use store::{BodyFile, Id, Place, Position};
+
+use crate::special::Special;
 
 /// The time, as the owner's clock says it.
 #[derive(Debug, Clone, Copy)]
@@ -261,6 +263,14 @@ pub enum Effect {
         /// What it says.
         reply: Reply,
     },
+    /// A report is wanted on a message that has expired: its record is to be read, and given to
+    /// `QueueManager::expired_read`. Said once of each message.
+    ReadExpired {
+        /// Its id in the store.
+        id: Id,
+        /// Where it lies.
+        place: Place,
+    },
     /// A message can be had on a queue that is watched.
     Arrived {
         /// The queue.
@@ -279,6 +289,9 @@ pub enum Reply {
     Put(Box<PutDone>),
     /// To a get that found a message.
     Got(Box<Got>),
+    /// To a get that found a message of which more has to be known: the records are to be read and given to
+    /// `QueueManager::record_read`, which answers the call.
+    ReadFirst(Box<ReadFirst>),
     /// To a get that found none.
     NotGot(Box<NotGot>),
     /// To [`Verb::Inquire`].
@@ -379,7 +392,16 @@ pub struct Got {
     pub place: Place,
     /// What follows it, in order: the data of all of them is that of the message.
     pub parts: Vec<Part>,
-    /// Bytes of its data: DataLength, also when less is delivered.
+    /// Whether it is a logical message in one piece, which was put or kept in segments: see [`Got::amend`].
+    pub whole: bool,
+    /// Bytes of properties at the front that are not delivered, with the header that they stand in.
+    pub skip: u32,
+    /// Bytes of an MQMDE that goes in front of the data, since a descriptor of version 1 cannot say it all: 72 or 0.
+    pub extension_length: u32,
+    /// What becomes of properties in the data, by PROPCTL and the options of the call: as
+    /// [`QueueDefaults::property_control`]. 0 if there are none.
+    pub property_control: i32,
+    /// Bytes of its data, with the MQMDE and without what is skipped: DataLength, also when less is delivered.
     pub body_length: u32,
     /// Bytes of it that fit into the buffer.
     pub deliver_length: u32,
@@ -397,6 +419,31 @@ pub struct Got {
     pub taken: bool,
     /// Handle it was got with; its context is to be kept if that was opened with MQOO_SAVE_ALL_CONTEXT.
     pub handle: i32,
+    /// What is kept beside its entry.
+    pub(crate) special: Option<Box<Special>>,
+}
+
+impl Got {
+    /// Makes the descriptor that is stored that of the message as it is got.
+    pub fn amend(&self, md: &mut Mqmd) {
+        (md.backout_count, md.expiry) = (self.backout_count, self.expiry);
+        if self.whole {
+            // It is its own only segment.
+            md.msg_flags.insert(MessageFlags::SEGMENT | MessageFlags::LAST_SEGMENT);
+            md.original_length = -1;
+        }
+    }
+}
+
+/// Records that have to be read before a get can be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadFirst {
+    /// Its id in the store.
+    pub id: Id,
+    /// Where it lies.
+    pub place: Place,
+    /// What follows it, in order.
+    pub parts: Vec<Part>,
 }
 
 /// The ids that were asked for; matching was by a hash.
@@ -418,7 +465,7 @@ impl IdCheck {
 /// A get that found nothing.
 #[derive(Debug, Clone)]
 pub struct NotGot {
-    /// 2033, or what ended the wait: 2016, 2041, 2052, 2161.
+    /// 2033, or what ended the wait: 2016, 2019, 2041, 2052, 2161, 2162, 2202.
     pub reason: Reason,
     /// The options as they go back.
     pub gmo: Mqgmo,

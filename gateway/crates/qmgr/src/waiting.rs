@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use mq_wire::GroupId;
+
 use crate::get::Plan;
 use crate::index::{Entry, Key, Select};
 use crate::verb::{CallId, ConnId};
@@ -28,6 +30,17 @@ pub(crate) struct Waiting {
     takers: BTreeSet<(Select, Turn)>,
     /// Those that browse: each that fits gets it.
     browsers: BTreeSet<(Select, Turn)>,
+    /// Those of both for whom a message that comes may make another one fit: they look anew.
+    looking: BTreeSet<(Select, Turn)>,
+}
+
+/// One who waits and may be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Candidate {
+    /// The message is what is wanted.
+    Fits(Turn),
+    /// It may make one fit.
+    Looks(Turn),
 }
 
 impl Waiting {
@@ -40,15 +53,22 @@ impl Waiting {
     }
 
     pub(crate) fn add(&mut self, turn: Turn, waiter: Waiter) {
-        let set = if waiter.plan.browses() { &mut self.browsers } else { &mut self.takers };
-        set.insert((waiter.plan.select, turn));
+        let (select, _) = waiter.plan.want.select();
+        let set = match (waiter.plan.looks_around(), waiter.plan.takes()) {
+            (true, _) => &mut self.looking,
+            (false, true) => &mut self.takers,
+            (false, false) => &mut self.browsers,
+        };
+        set.insert((select, turn));
         self.waiters.insert(turn, waiter);
     }
 
     pub(crate) fn remove(&mut self, turn: Turn) -> Option<Waiter> {
         let waiter = self.waiters.remove(&turn)?;
-        self.takers.remove(&(waiter.plan.select, turn));
-        self.browsers.remove(&(waiter.plan.select, turn));
+        let (select, _) = waiter.plan.want.select();
+        for set in [&mut self.takers, &mut self.browsers, &mut self.looking] {
+            set.remove(&(select, turn));
+        }
         Some(waiter)
     }
 
@@ -60,21 +80,38 @@ impl Waiting {
         self.waiters.iter().map(|(turn, waiter)| (*turn, waiter))
     }
 
-    /// Whoever has waited longest, behind `after`, and takes what the message is.
-    pub(crate) fn taker(&self, key: Key, entry: &Entry, after: Option<Turn>) -> Option<Turn> {
+    /// Whoever has waited longest, behind `after`, and takes what the message is, or may take what it makes fit.
+    pub(crate) fn taker(
+        &self,
+        key: Key,
+        entry: &Entry,
+        group_id: Option<GroupId>,
+        after: Option<Turn>,
+    ) -> Option<Candidate> {
         let from = after.map_or(0, |turn| turn + 1);
-        let first =
-            |select| self.takers.range((select, from)..=(select, Turn::MAX)).next().map(|(_, turn)| *turn);
-        Select::all_of(key, entry).into_iter().filter_map(first).min()
+        let first = |set: &BTreeSet<(Select, Turn)>, select| {
+            set.range((select, from)..=(select, Turn::MAX)).next().map(|(_, turn)| *turn)
+        };
+        let fits =
+            Select::all_of(key, entry, group_id).filter_map(|select| first(&self.takers, select)).min();
+        if self.looking.is_empty() {
+            return fits.map(Candidate::Fits);
+        }
+        let looks =
+            Select::all_of(key, entry, group_id).filter_map(|select| first(&self.looking, select)).min();
+        match (fits, looks) {
+            (Some(fits), Some(looks)) if looks < fits => Some(Candidate::Looks(looks)),
+            (Some(fits), _) => Some(Candidate::Fits(fits)),
+            (None, looks) => looks.map(Candidate::Looks),
+        }
     }
 
     /// Everyone who waits to browse what the message is, in order.
-    pub(crate) fn browsers(&self, key: Key, entry: &Entry) -> Vec<Turn> {
+    pub(crate) fn browsers(&self, key: Key, entry: &Entry, group_id: Option<GroupId>) -> Vec<Turn> {
         if self.browsers.is_empty() {
             return Vec::new();
         }
-        let mut turns: Vec<Turn> = Select::all_of(key, entry)
-            .into_iter()
+        let mut turns: Vec<Turn> = Select::all_of(key, entry, group_id)
             .flat_map(|select| self.browsers.range((select, 0)..=(select, Turn::MAX)).map(|(_, turn)| *turn))
             .collect();
         turns.sort_unstable();

@@ -20,9 +20,19 @@ pub(super) struct Qm {
     /// Answers that have not been looked at.
     pub(super) answers: BTreeMap<CallId, Answered>,
     pub(super) arrived: Vec<String>,
+    /// What has to be read first is not read at once, but left here.
+    pub(super) reads_late: bool,
+    pub(super) later: Vec<Later>,
     /// Every message that was written and has not died, as compaction would tell of it.
     live: BTreeMap<Id, Moved>,
     moves: u32,
+}
+
+/// What has to be read.
+#[derive(Debug)]
+pub(super) enum Later {
+    Got(ConnId, CallId, Box<ReadFirst>),
+    Expired(Id, Place),
 }
 
 /// An answer.
@@ -70,7 +80,8 @@ impl Qm {
         });
         let live = found.collect();
         let (answers, arrived) = (BTreeMap::new(), Vec::new());
-        Self { qm, store: Some(store), now, next: 0, answers, arrived, live, moves: 0 }
+        let (reads_late, later) = (false, Vec::new());
+        Self { qm, store: Some(store), now, next: 0, answers, arrived, reads_late, later, live, moves: 0 }
     }
 
     /// The process is gone, and comes again.
@@ -97,8 +108,13 @@ impl Qm {
             look_at_places(&self.live, &out);
         }
         let position = store.submit(batch);
+        let mut later: Vec<Later> = Vec::new();
         for effect in out {
             match effect {
+                Effect::Answer { conn, call, reply: Reply::ReadFirst(first), .. } if !self.reads_late => {
+                    later.push(Later::Got(conn, call, first));
+                }
+                Effect::ReadExpired { id, place } => later.push(Later::Expired(id, place)),
                 Effect::Answer { call, needs, reply, .. } => {
                     assert!(needs.is_none_or(|needs| needs <= position), "{needs:?} will never come");
                     let before = self.answers.insert(call, Answered { needs, reply });
@@ -107,7 +123,38 @@ impl Qm {
                 Effect::Arrived { queue } => self.arrived.push(queue.to_string()),
             }
         }
+        if !self.reads_late {
+            later.into_iter().for_each(|later| self.read_late(later));
+        } else {
+            self.later.extend(later);
+        }
         result
+    }
+
+    /// Reads what has to be read first, and gives it to the queue manager.
+    pub(super) fn read_late(&mut self, later: Later) {
+        match later {
+            Later::Got(conn, call, first) => {
+                let record = self.records(first.id, first.place, &first.parts);
+                self.turn(|qm, now, batch, out| qm.record_read(now, conn, call, Some(record), batch, out));
+            }
+            Later::Expired(id, place) => {
+                let record = self.records(id, place, &[]);
+                self.turn(|qm, now, batch, out| qm.expired_read(now, id, Some(record), batch, out));
+            }
+        }
+    }
+
+    /// The envelope of the first of these records, and the bodies of all of them.
+    fn records(&self, id: Id, place: Place, parts: &[Part]) -> (Bytes, Bytes) {
+        let record = self.store().body(id, place).read().unwrap();
+        let mut body = record.body.to_vec();
+        for part in parts {
+            let further = self.store().body(part.id, part.place).read().unwrap();
+            assert_eq!(further.body.len(), part.body_length as usize);
+            body.extend_from_slice(&further.body);
+        }
+        (record.envelope, body.into())
     }
 
     /// Compaction moves every second message, those of units of work too.
@@ -294,10 +341,13 @@ impl Qm {
 
     /// As the side of a connection does it.
     pub(super) fn read(&self, got: Got) -> Taken {
-        let record = self.store().body(got.id, got.place).read().unwrap();
-        let md = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).unwrap();
-        assert_eq!(record.body.len(), got.body_length as usize);
-        Taken { md, body: record.body.slice(..got.deliver_length as usize), got }
+        let (envelope, body) = self.records(got.id, got.place, &got.parts);
+        let mut md = Mqmd::decode(&mut Reader::new(&envelope, Coding::NATIVE)).unwrap();
+        got.amend(&mut md);
+        let extension = vec![b'E'; got.extension_length as usize];
+        let body = Bytes::from([&extension, &body[got.skip as usize..]].concat());
+        assert_eq!(body.len(), got.body_length as usize);
+        Taken { md, body: body.slice(..got.deliver_length as usize), got }
     }
 
     pub(super) fn get(&mut self, conn: ConnId, handle: i32, options: GetOptions) -> Result<Taken, Reason> {
@@ -389,7 +439,7 @@ pub(super) fn reason(reply: &Reply) -> Reason {
         Reply::Put(put) => put.reason,
         Reply::Got(got) => got.reason,
         Reply::Inquired(inquired) => inquired.reason,
-        Reply::Connected(_) | Reply::Opened(_) | Reply::Reserved { .. } => Reason::NONE,
+        Reply::Connected(_) | Reply::Opened(_) | Reply::Reserved { .. } | Reply::ReadFirst(_) => Reason::NONE,
     }
 }
 

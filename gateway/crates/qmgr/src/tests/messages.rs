@@ -212,7 +212,7 @@ fn options_that_are_refused() {
     let get = |qm: &mut Qm, options| qm.get(conn, handle, options).unwrap_err();
     assert_eq!(get(&mut qm, GetOptions::BROWSE_FIRST | GetOptions::BROWSE_NEXT), Reason::OPTIONS_ERROR);
     assert_eq!(get(&mut qm, GetOptions::BROWSE_FIRST | GetOptions::SYNCPOINT), Reason::OPTIONS_ERROR);
-    assert_eq!(get(&mut qm, GetOptions::LOCK), Reason::FUNCTION_NOT_SUPPORTED);
+    assert_eq!(get(&mut qm, GetOptions::LOCK), Reason::OPTIONS_ERROR);
     assert_eq!(
         qm.get_with(conn, request(handle, GetOptions::WAIT, -2)).unwrap_err(),
         Reason::WAIT_INTERVAL_ERROR

@@ -36,6 +36,14 @@ fn header_of(taken: &Taken) -> Mqdlh {
     Mqdlh::decode(&mut Reader::new(&taken.body, Coding::NATIVE)).unwrap()
 }
 
+/// A message with this descriptor was got.
+fn delivered(qm: &mut Qm, conn: ConnId, in_unit: bool, md: &Mqmd, expiry: i32) {
+    let (envelope, body) = (envelope::envelope(md), Bytes::from_static(b"data"));
+    qm.turn(|qm, now, batch, out| {
+        qm.report_cod(now, conn, in_unit, Some((&envelope, &body)), expiry, Commit::default(), batch, out);
+    });
+}
+
 #[test]
 fn the_descriptor_of_a_report_field_by_field() {
     let (mut qm, conn, _, reports) = world();
@@ -200,10 +208,48 @@ fn expiry_and_discard_are_passed_on() {
 }
 
 #[test]
+fn delivery_at_once_and_in_a_unit_of_work() {
+    let (mut qm, conn, handle, reports) = world();
+    let passed = ReportOptions::PASS_DISCARD_AND_EXPIRY;
+    let md = Mqmd { expiry: 600, ..asking(COD | passed) };
+    delivered(&mut qm, conn, false, &md, 250);
+    let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
+    assert_eq!((report.md.feedback, report.md.expiry), (Feedback::COD, 250));
+    delivered(&mut qm, conn, true, &md, 250);
+    assert_eq!(qm.next(conn, reports), Err(Reason::NO_MSG_AVAILABLE));
+    assert_eq!(qm.depth("REPORTS"), 1);
+    qm.back(conn);
+    assert_eq!(qm.depth("REPORTS"), 0);
+    qm.put_sync(conn, handle, "in the same unit");
+    delivered(&mut qm, conn, true, &md, 250);
+    qm.commit(conn);
+    assert_eq!(qm.get(conn, reports, GetOptions::empty()).unwrap().md.feedback, Feedback::COD);
+    assert_eq!(qm.depth("Q"), 1);
+    delivered(&mut qm, conn, false, &asking(COA), 250);
+    assert_eq!(qm.depth("REPORTS"), 0, "it was not asked for");
+}
+
+#[test]
+fn expiration() {
+    let (mut qm, conn, _, reports) = world();
+    for (passed, expiry) in [(ReportOptions::empty(), -1), (ReportOptions::PASS_DISCARD_AND_EXPIRY, 600)] {
+        let md = asking(ReportOptions::EXPIRATION_WITH_DATA | passed);
+        let envelope = envelope::envelope(&md);
+        let body = Bytes::from(vec![7; 250]);
+        qm.turn(|qm, now, batch, out| {
+            qm.report_expiration(now, Some((&envelope, &body)), Commit::default(), batch, out)
+        });
+        let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
+        assert_eq!((report.md.feedback, report.md.expiry), (Feedback::EXPIRATION, expiry));
+        assert_eq!(report.body.len(), 100);
+    }
+}
+
+#[test]
 fn exceptions_are_reported_in_the_unit_of_the_owner() {
     let (mut qm, conn, _, reports) = world();
     let body = Bytes::from_static(b"not delivered");
-    let mut report = |qm: &mut Qm, report: ReportOptions, real: bool| {
+    let report = |qm: &mut Qm, report: ReportOptions, real: bool| {
         qm.turn(|qm, now, batch, out| {
             let unit: UnitId = batch.new_unit();
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
@@ -315,8 +361,8 @@ fn neither_transmission_nor_dead_letter_queues_are_where_a_message_arrives() {
     assert_eq!(header.msg_desc.report, COA | COD, "for the queue manager at the other end");
     for format in [FormatName::XMIT_Q_HEADER, FormatName::DEAD_LETTER_HEADER] {
         let md = Mqmd { format, ..asking(COA | COD) };
-        put(&mut qm, conn, handle, md, PutOptions::empty(), "x");
-        qm.get(conn, handle, GetOptions::empty()).unwrap();
+        put(&mut qm, conn, handle, md.clone(), PutOptions::empty(), "x");
+        delivered(&mut qm, conn, false, &md, -1);
     }
     assert_eq!(qm.depth("REPORTS"), 0);
 }

@@ -150,15 +150,42 @@ fn what_ends_a_wait() {
 fn quiescing_ends_waits_and_refuses_what_is_new() {
     let (mut qm, conn) = start(&["Q"]);
     let handle = qm.open_all(conn, "Q");
-    let call = wait(&mut qm, conn, handle, GetOptions::empty(), -1);
+    let call = wait(&mut qm, conn, handle, GetOptions::FAIL_IF_QUIESCING, -1);
+    let other = wait(&mut qm, conn, handle, GetOptions::empty(), -1);
     qm.put_sync(conn, handle, "x");
+    qm.put_sync(conn, handle, "z");
     qm.turn(|qm, _, _, out| qm.quiesce(out));
     assert_eq!(qm.taken(call).unwrap_err(), Reason::Q_MGR_QUIESCING);
-    assert_eq!(qm.try_open(conn, ("", "Q"), IO).unwrap_err(), Reason::Q_MGR_QUIESCING);
+    let asking = IO | OpenOptions::FAIL_IF_QUIESCING;
+    assert_eq!(qm.try_open(conn, ("", "Q"), asking).unwrap_err(), Reason::Q_MGR_QUIESCING);
+    let late = qm.open(conn, "Q", IO);
+    assert_eq!(qm.get(conn, late, GetOptions::FAIL_IF_QUIESCING).unwrap_err(), Reason::Q_MGR_QUIESCING);
     let failing = reason(&qm.put_md(conn, handle, persistent(), PutOptions::FAIL_IF_QUIESCING, "y").reply);
     assert_eq!(failing, Reason::Q_MGR_QUIESCING);
     assert_eq!(reason(&qm.commit(conn).reply), Reason::NONE, "work that was begun can be ended");
-    assert_eq!(qm.next(conn, handle).unwrap(), "x");
+    assert_eq!(text(&qm.taken(other).unwrap().body), "x", "who did not ask goes on waiting");
+    assert_eq!(qm.next(conn, handle).unwrap(), "z");
+    let last = wait(&mut qm, conn, handle, GetOptions::empty(), -1);
+    qm.put_sync(conn, handle, "lost");
+    qm.turn(|qm, _, _, out| qm.stopping(out));
+    assert_eq!(qm.taken(last).unwrap_err(), Reason::Q_MGR_STOPPING);
+    assert_eq!(qm.put(conn, handle, "y"), Reason::Q_MGR_STOPPING);
+    assert_eq!(reason(&qm.call(conn, Verb::Disconnect).reply), Reason::NONE);
+}
+
+#[test]
+fn one_connection_quiesces() {
+    let (mut qm, conn) = start(&["Q"]);
+    let other = qm.connect();
+    let (handle, its) = (qm.open_all(conn, "Q"), qm.open_all(other, "Q"));
+    let call = wait(&mut qm, conn, handle, GetOptions::FAIL_IF_QUIESCING, -1);
+    let waits = wait(&mut qm, other, its, GetOptions::FAIL_IF_QUIESCING, -1);
+    qm.turn(|qm, _, _, out| qm.quiesce_connection(conn, out));
+    assert_eq!(qm.taken(call).unwrap_err(), Reason::CONNECTION_QUIESCING);
+    let failing = reason(&qm.put_md(conn, handle, persistent(), PutOptions::FAIL_IF_QUIESCING, "y").reply);
+    assert_eq!(failing, Reason::CONNECTION_QUIESCING);
+    assert_eq!(qm.put(conn, handle, "x"), Reason::NONE);
+    assert_eq!(text(&qm.taken(waits).unwrap().body), "x");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use qmgr::{
     Put1Request, PutRequest, QueueManager, Reply, Rights, SetRequest, Verb,
 };
 use store::mem::MemStore;
-use store::{Batch, Store};
+use store::{Batch, Id, Place, Store};
 
 use crate::calls::value::*;
 use crate::calls::{Call, Conn, Gmo, Hobj, Md, Outcome, Seen, Step};
@@ -122,14 +122,43 @@ impl Engine {
         let (mut batch, mut out) = (store.begin(), Vec::new());
         let result = act(&mut self.qm, self.now, &mut batch, &mut out);
         let position = store.submit(batch);
+        let mut first = Vec::new();
         for effect in out {
-            if let Effect::Answer { call, needs, reply, .. } = effect {
-                assert!(needs.is_none_or(|needs| needs <= position), "{needs:?} will never come");
-                let before = self.answers.insert(call, reply);
-                assert!(before.is_none(), "two answers to one call");
+            match effect {
+                Effect::Answer { conn, call, reply: Reply::ReadFirst(read), .. } => {
+                    let parts = read.parts.iter().map(|part| (part.id, part.place));
+                    let places = std::iter::once((read.id, read.place)).chain(parts).collect();
+                    first.push((Some((conn, call)), places));
+                }
+                Effect::ReadExpired { id, place } => first.push((None, vec![(id, place)])),
+                Effect::Answer { call, needs, reply, .. } => {
+                    assert!(needs.is_none_or(|needs| needs <= position), "{needs:?} will never come");
+                    let before = self.answers.insert(call, reply);
+                    assert!(before.is_none(), "two answers to one call");
+                }
+                Effect::Arrived { .. } => {}
             }
         }
+        first.into_iter().for_each(|(call, places)| self.read_first(call, &places));
         result
+    }
+
+    /// Reads what the queue manager has to see before it goes on: for a get, or of a message that has expired.
+    fn read_first(&mut self, call: Option<(ConnId, CallId)>, places: &[(Id, Place)]) {
+        let store = self.store.as_ref().expect("a store");
+        let records: Vec<_> =
+            places.iter().map(|(id, place)| store.body(*id, *place).read().expect("a record")).collect();
+        let body: Vec<u8> = records.iter().flat_map(|record| record.body.to_vec()).collect();
+        let record = Some((records[0].envelope.clone(), Bytes::from(body)));
+        match call {
+            Some((conn, call)) => {
+                self.turn(|qm, now, batch, out| qm.record_read(now, conn, call, record, batch, out));
+            }
+            None => {
+                let id = places[0].0;
+                self.turn(|qm, now, batch, out| qm.expired_read(now, id, record, batch, out));
+            }
+        }
     }
 
     /// Does the call. `expected` is only looked at to know what the model calls a thing that was made here.

@@ -1,0 +1,420 @@
+//! Messages that belong to a group, or are segments: found by their place there, and by what of it is complete.
+//!
+//! A logical message is whole when its segments from the first to the last are there; a group, when its logical
+//! messages from the first to the last are whole. Whether they are is kept up to date with each message that comes or
+//! goes, so that nobody has to look at a message that cannot be had the way it is wanted. What is not complete costs a
+//! get nothing; what becomes complete, or stops being so, costs its own length once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included};
+
+use mq_wire::{GroupId, MessageFlags};
+
+use super::Key;
+use crate::special::Grouped;
+
+/// What a message must be, beside its ids, to be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// The first of its group, and of its logical message.
+    Start,
+    /// A segment of a whole logical message.
+    Message,
+    /// The first segment of a whole logical message.
+    Head,
+    /// In a whole group.
+    Group,
+    /// [`Ready::Start`] of a whole logical message.
+    StartOfMessage,
+    /// [`Ready::Start`] of a whole group.
+    StartOfGroup,
+    /// [`Ready::Head`] in a whole group.
+    HeadInGroup,
+}
+
+/// Where a message belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Spot {
+    pub(crate) group_id: GroupId,
+    pub(crate) seq_number: i32,
+    pub(crate) offset: i32,
+}
+
+/// What the index knows of a message in a group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) flags: MessageFlags,
+    /// Bytes of its data.
+    pub(crate) length: u32,
+    /// Bytes of them that are properties, which offsets need not count.
+    pub(crate) properties: u32,
+}
+
+impl Member {
+    /// A segment of a logical message.
+    pub(crate) fn is_segment(self) -> bool {
+        self.flags.intersects(MessageFlags::SEGMENT | MessageFlags::LAST_SEGMENT)
+    }
+
+    pub(crate) fn in_group(self) -> bool {
+        self.flags.intersects(MessageFlags::MSG_IN_GROUP | MessageFlags::LAST_MSG_IN_GROUP)
+    }
+
+    /// Nothing of its group follows its logical message.
+    pub(crate) fn ends_group(self) -> bool {
+        self.flags.contains(MessageFlags::LAST_MSG_IN_GROUP)
+    }
+
+    /// Nothing of its logical message follows it.
+    pub(crate) fn ends_message(self) -> bool {
+        !self.is_segment() || self.flags.contains(MessageFlags::LAST_SEGMENT)
+    }
+
+    /// Whether a segment at that offset is what follows one of this kind.
+    fn is_followed_by(self, offset: i32, next: i32) -> bool {
+        let distance = i64::from(next) - i64::from(offset);
+        distance == i64::from(self.length) || distance == i64::from(self.length) - i64::from(self.properties)
+    }
+}
+
+/// A logical message of which something is there.
+#[derive(Debug, Default)]
+struct Logical {
+    /// Bytes of its segments, each counted once, and those of them that are properties.
+    bytes: u64,
+    properties: u64,
+    /// Messages that end it.
+    ends: BTreeSet<(i32, Key)>,
+    whole: bool,
+}
+
+/// A group of which something is there.
+#[derive(Debug, Default)]
+struct Group {
+    /// Messages that end it.
+    ends: BTreeSet<(i32, Key)>,
+    /// Its logical messages that are whole.
+    whole_messages: usize,
+    whole: bool,
+}
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    members: BTreeMap<(Spot, Key), Member>,
+    /// Each group in the order of the queue.
+    ordered: BTreeSet<(GroupId, Key)>,
+    spots: BTreeMap<Key, Spot>,
+    messages: BTreeMap<(GroupId, i32), Logical>,
+    groups: BTreeMap<GroupId, Group>,
+    /// One for each [`Ready`].
+    ready: [BTreeSet<Key>; 7],
+}
+
+impl Groups {
+    pub(super) fn is_empty(&self) -> bool {
+        self.spots.is_empty()
+    }
+
+    pub(super) fn spot(&self, key: Key) -> Option<Spot> {
+        self.spots.get(&key).copied()
+    }
+
+    pub(super) fn member(&self, key: Key) -> Option<(Spot, Member)> {
+        let spot = self.spot(key)?;
+        Some((spot, *self.members.get(&(spot, key))?))
+    }
+
+    pub(super) fn is_ready(&self, key: Key, ready: Ready) -> bool {
+        self.ready[ready as usize].contains(&key)
+    }
+
+    /// The next message in the order of the queue that is ready.
+    pub(super) fn next_ready(&self, ready: Option<Ready>, after: Option<Key>) -> Option<Key> {
+        match ready {
+            Some(ready) => behind(&self.ready[ready as usize], after),
+            None => {
+                let from = after.map_or(std::ops::Bound::Unbounded, Excluded);
+                self.spots.range((from, std::ops::Bound::Unbounded)).next().map(|(key, _)| *key)
+            }
+        }
+    }
+
+    /// The next message of the group in the order of the queue.
+    pub(super) fn next_of(&self, group_id: GroupId, after: Option<Key>) -> Option<Key> {
+        let from = after.map_or(Included((group_id, FIRST)), |key| Excluded((group_id, key)));
+        self.ordered.range((from, Included((group_id, LAST)))).next().map(|(_, key)| *key)
+    }
+
+    /// The next message with this place in the group.
+    pub(super) fn next_at(&self, spot: Spot, after: Option<Key>) -> Option<Key> {
+        let from = after.map_or(Included((spot, FIRST)), |key| Excluded((spot, key)));
+        self.members.range((from, Included((spot, LAST)))).next().map(|((_, key), _)| *key)
+    }
+
+    /// The segments of the logical message that begins with this one, the first one too; none if one is missing.
+    pub(super) fn whole(&self, head: Key) -> Option<Vec<Key>> {
+        let (mut spot, mut member) = self.member(head)?;
+        let mut keys = vec![head];
+        while !member.ends_message() {
+            let last = Spot { offset: i32::MAX, ..spot };
+            let behind = (Excluded((spot, LAST)), Included((last, LAST)));
+            let ((next, key), found) = self.members.range(behind).next()?;
+            if !member.is_followed_by(spot.offset, next.offset) {
+                return None;
+            }
+            keys.push(*key);
+            (spot, member) = (*next, *found);
+        }
+        Some(keys)
+    }
+
+    /// The offset of the segment that follows: of the one that is there, or where it should be.
+    pub(super) fn next_offset(&self, spot: Spot, member: Member) -> i32 {
+        let short = spot.offset.saturating_add_unsigned(member.length.saturating_sub(member.properties));
+        let at = |offset| self.next_at(Spot { offset, ..spot }, None).is_some();
+        if member.properties > 0 && at(short) {
+            return short;
+        }
+        spot.offset.saturating_add_unsigned(member.length)
+    }
+
+    pub(super) fn insert(&mut self, key: Key, group: &Grouped, length: u32, properties: u32) {
+        let spot = Spot { group_id: group.group_id, seq_number: group.seq_number, offset: group.offset };
+        let member = Member { flags: group.flags, length, properties: properties.min(length) };
+        self.spots.insert(key, spot);
+        self.ordered.insert((spot.group_id, key));
+        self.change(key, spot, member, true);
+    }
+
+    pub(super) fn remove(&mut self, key: Key) {
+        let Some(spot) = self.spots.remove(&key) else { return };
+        self.ordered.remove(&(spot.group_id, key));
+        for ready in &mut self.ready {
+            ready.remove(&key);
+        }
+        if let Some(member) = self.members.get(&(spot, key)).copied() {
+            self.change(key, spot, member, false);
+        }
+    }
+
+    /// Adds or removes a member, with what that means for the others.
+    fn change(&mut self, key: Key, spot: Spot, member: Member, comes: bool) {
+        let before = self.counted(spot);
+        if comes {
+            self.members.insert((spot, key), member);
+        } else {
+            self.members.remove(&(spot, key));
+        }
+        if !member.is_segment() && !member.in_group() {
+            // It only has the id of a group.
+            return if comes {
+                self.refresh(key)
+            };
+        }
+        let after = self.counted(spot);
+        let name = (spot.group_id, spot.seq_number);
+        let logical = self.messages.entry(name).or_default();
+        logical.bytes = (logical.bytes + after.0).saturating_sub(before.0);
+        logical.properties = (logical.properties + after.1).saturating_sub(before.1);
+        if member.ends_message() {
+            note(&mut logical.ends, (spot.offset, key), comes);
+        }
+        let end = logical.ends.first().and_then(|(offset, key)| {
+            let member = self.members.get(&(Spot { offset: *offset, ..spot }, *key))?;
+            Some(u64::try_from(*offset).ok()? + u64::from(member.length))
+        });
+        // One that is alone: its properties count on both sides.
+        let whole = end.is_some_and(|end| end == logical.bytes || end == logical.bytes - logical.properties);
+        let turned = std::mem::replace(&mut logical.whole, whole) != whole;
+        if logical.bytes == 0 && logical.ends.is_empty() && self.counted(spot) == (0, 0) {
+            let rest = (Spot { offset: i32::MIN, ..spot }, FIRST)..=(Spot { offset: i32::MAX, ..spot }, LAST);
+            if self.members.range(rest).next().is_none() {
+                self.messages.remove(&name);
+            }
+        }
+        let mut group_turned = false;
+        if member.in_group() {
+            group_turned = self.change_group(key, spot, member, comes, turned.then_some(whole));
+        }
+        if group_turned {
+            let all = (spot.group_id, FIRST)..=(spot.group_id, LAST);
+            let keys: Vec<Key> = self.ordered.range(all).map(|(_, key)| *key).collect();
+            keys.into_iter().for_each(|key| self.refresh(key));
+        } else if turned {
+            let rest = (Spot { offset: i32::MIN, ..spot }, FIRST)..=(Spot { offset: i32::MAX, ..spot }, LAST);
+            let keys: Vec<Key> = self.members.range(rest).map(|((_, key), _)| *key).collect();
+            keys.into_iter().for_each(|key| self.refresh(key));
+        } else if comes {
+            self.refresh(key);
+        }
+    }
+
+    /// Says whether the group became whole, or stopped being so.
+    fn change_group(
+        &mut self,
+        key: Key,
+        spot: Spot,
+        member: Member,
+        comes: bool,
+        message_turned: Option<bool>,
+    ) -> bool {
+        let group = self.groups.entry(spot.group_id).or_default();
+        if member.flags.contains(MessageFlags::LAST_MSG_IN_GROUP) {
+            note(&mut group.ends, (spot.seq_number, key), comes);
+        }
+        match message_turned {
+            Some(true) => group.whole_messages += 1,
+            Some(false) => group.whole_messages = group.whole_messages.saturating_sub(1),
+            None => {}
+        }
+        let messages = group.ends.first().and_then(|(seq_number, _)| usize::try_from(*seq_number).ok());
+        let whole = messages.is_some_and(|messages| messages == group.whole_messages);
+        let turned = std::mem::replace(&mut group.whole, whole) != whole;
+        if group.ends.is_empty() && self.next_of(spot.group_id, None).is_none() {
+            self.groups.remove(&spot.group_id);
+        }
+        turned
+    }
+
+    /// Bytes of the first of those that have this place in the group, and properties among them.
+    fn counted(&self, spot: Spot) -> (u64, u64) {
+        let mut here = self.members.range((spot, FIRST)..=(spot, LAST)).map(|(_, member)| *member);
+        let member = here.find(|member| member.is_segment() || member.in_group());
+        member.map_or((0, 0), |member| (member.length.into(), member.properties.into()))
+    }
+
+    /// Where the message stands among those that are ready.
+    fn refresh(&mut self, key: Key) {
+        let Some((spot, member)) = self.member(key) else { return };
+        let alone = !member.is_segment() && !member.in_group();
+        let logical = self.messages.get(&(spot.group_id, spot.seq_number));
+        let message = alone || logical.is_some_and(|logical| logical.whole);
+        let group = match member.in_group() {
+            true => self.groups.get(&spot.group_id).is_some_and(|group| group.whole),
+            false => message,
+        };
+        let head = alone || spot.offset == 0;
+        let start = head && (!member.in_group() || spot.seq_number == 1);
+        let is = [start, message, head && message, group, start && message, start && group, head && group];
+        for (set, is) in self.ready.iter_mut().zip(is) {
+            note(set, key, is);
+        }
+    }
+}
+
+fn note<T: Ord>(set: &mut BTreeSet<T>, what: T, is: bool) {
+    if is {
+        set.insert(what);
+    } else {
+        set.remove(&what);
+    }
+}
+
+/// The first key of a set behind a place.
+pub(super) fn behind(set: &BTreeSet<Key>, after: Option<Key>) -> Option<Key> {
+    let from = after.map_or(std::ops::Bound::Unbounded, Excluded);
+    set.range((from, std::ops::Bound::Unbounded)).next().copied()
+}
+
+const FIRST: Key = Key { class: 0, order: 0 };
+const LAST: Key = Key { class: u8::MAX, order: u64::MAX };
+
+#[cfg(test)]
+mod tests {
+    use mq_wire::{Ccsid, Encoding};
+
+    use super::*;
+
+    const PART: u32 = 2;
+    const LAST_PART: u32 = 6;
+    const MEMBER: u32 = 8;
+    const LAST_MEMBER: u32 = 24;
+
+    fn grouped(group: u8, seq_number: i32, offset: i32, flags: u32) -> Grouped {
+        let flags = MessageFlags::from_bits_retain(flags);
+        let (group_id, ccsid, encoding) = (GroupId([group; 24]), Ccsid(1208), Encoding::NATIVE);
+        Grouped { group_id, seq_number, offset, flags, original_length: -1, ccsid, encoding }
+    }
+
+    fn key(order: u64) -> Key {
+        Key { class: 9, order }
+    }
+
+    fn ready(groups: &Groups, ready: Ready) -> Vec<u64> {
+        groups.ready[ready as usize].iter().map(|key| key.order).collect()
+    }
+
+    #[test]
+    fn a_group_is_ready_when_its_last_member_is_there_and_no_longer_when_one_goes() {
+        let mut groups = Groups::default();
+        groups.insert(key(3), &grouped(1, 3, 0, LAST_MEMBER), 10, 0);
+        groups.insert(key(1), &grouped(1, 1, 0, MEMBER), 10, 0);
+        assert_eq!(ready(&groups, Ready::Group), []);
+        assert_eq!(ready(&groups, Ready::Start), [1]);
+        assert_eq!(ready(&groups, Ready::Message), [1, 3], "each is a whole message");
+        groups.insert(key(2), &grouped(1, 2, 0, MEMBER), 0, 0);
+        assert_eq!(ready(&groups, Ready::Group), [1, 2, 3]);
+        assert_eq!(ready(&groups, Ready::StartOfGroup), [1]);
+        groups.remove(key(2));
+        assert_eq!(ready(&groups, Ready::Group), []);
+        groups.remove(key(1));
+        groups.remove(key(3));
+        assert!(groups.is_empty() && groups.messages.is_empty() && groups.groups.is_empty());
+        assert!(groups.ready.iter().all(BTreeSet::is_empty) && groups.members.is_empty());
+    }
+
+    #[test]
+    fn a_message_is_whole_when_its_segments_follow_each_other() {
+        let mut groups = Groups::default();
+        groups.insert(key(1), &grouped(1, 1, 0, PART), 10, 0);
+        groups.insert(key(5), &grouped(1, 1, 20, LAST_PART), 5, 0);
+        assert_eq!((ready(&groups, Ready::Message), groups.whole(key(1))), (vec![], None));
+        groups.insert(key(7), &grouped(1, 1, 10, PART), 10, 0);
+        groups.insert(key(9), &grouped(1, 1, 10, PART), 10, 0);
+        assert_eq!(ready(&groups, Ready::Message), [1, 5, 7, 9], "one is there twice");
+        assert_eq!(ready(&groups, Ready::Head), [1]);
+        assert_eq!(groups.whole(key(1)), Some(vec![key(1), key(7), key(5)]));
+        groups.remove(key(7));
+        assert_eq!(groups.whole(key(1)), Some(vec![key(1), key(9), key(5)]));
+        groups.remove(key(9));
+        assert_eq!(ready(&groups, Ready::Head), []);
+    }
+
+    #[test]
+    fn segments_of_members_of_a_group() {
+        let mut groups = Groups::default();
+        groups.insert(key(1), &grouped(1, 1, 0, MEMBER | PART), 10, 4);
+        groups.insert(key(2), &grouped(1, 1, 6, MEMBER | LAST_PART), 10, 0);
+        groups.insert(key(3), &grouped(1, 2, 0, LAST_MEMBER), 10, 0);
+        assert_eq!(ready(&groups, Ready::Group), [1, 2, 3]);
+        assert_eq!(ready(&groups, Ready::HeadInGroup), [1, 3]);
+        let (spot, member) = groups.member(key(1)).unwrap();
+        assert_eq!(groups.next_offset(spot, member), 6, "properties are not counted");
+        groups.remove(key(2));
+        assert_eq!(groups.next_offset(spot, member), 10);
+        assert_eq!(ready(&groups, Ready::Message), [3]);
+    }
+
+    #[test]
+    fn one_with_nothing_but_an_id_is_always_ready() {
+        let mut groups = Groups::default();
+        groups.insert(key(1), &grouped(1, 1, 0, 1), 10, 0);
+        assert!(groups.ready.iter().all(|ready| ready.len() == 1));
+        groups.remove(key(1));
+        assert!(groups.is_empty() && groups.members.is_empty());
+    }
+
+    /// A thousand members: what one more costs does not grow.
+    #[test]
+    fn segments_in_any_order() {
+        let mut groups = Groups::default();
+        let numbers = (0..1_000_u64).map(|number| number * 367 % 1_000);
+        for (count, number) in numbers.enumerate() {
+            let flags = if number == 999 { LAST_PART } else { PART };
+            groups.insert(key(number), &grouped(1, 1, number as i32 * 10, flags), 10, 0);
+            assert_eq!(ready(&groups, Ready::Message).len(), if count == 999 { 1_000 } else { 0 });
+        }
+        assert_eq!(groups.whole(key(0)).unwrap().len(), 1_000);
+    }
+}
