@@ -24,6 +24,10 @@ pub(crate) enum Command {
     Mq { conn: ConnId, call: CallId, verb: Verb },
     /// A message that was given out has not the id that was asked for.
     MqMismatched { conn: ConnId, call: CallId, found: Box<qmgr::Mismatch> },
+    /// The record of a message that a get has to know more of.
+    RecordRead { conn: ConnId, call: CallId, record: Option<(Bytes, Bytes)> },
+    /// The record of a message that has expired.
+    ExpiredRead { id: Id, record: Option<(Bytes, Bytes)> },
     /// The MQ client's socket is gone, or it ended in order.
     MqClosed { conn: ConnId },
     /// What a channel allows.

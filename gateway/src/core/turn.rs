@@ -331,6 +331,14 @@ impl Core {
                 let now = turn.qmgr_now();
                 self.queue_manager.mismatched(now, conn, call, *found, &mut turn.batch, &mut turn.mq);
             }
+            Command::RecordRead { conn, call, record } => {
+                let now = turn.qmgr_now();
+                self.queue_manager.record_read(now, conn, call, record, &mut turn.batch, &mut turn.mq);
+            }
+            Command::ExpiredRead { id, record } => {
+                let now = turn.qmgr_now();
+                self.queue_manager.expired_read(now, id, record, &mut turn.batch, &mut turn.mq);
+            }
             Command::MqClosed { conn } => {
                 self.mq.remove(&conn);
                 self.queue_manager.closed(turn.qmgr_now(), conn, &mut turn.batch, &mut turn.mq);
@@ -444,7 +452,9 @@ impl Core {
 
     fn leaves_at_once(&self, effect: &Effect, batch: &Batch, moved: bool) -> bool {
         match effect {
-            Effect::Answer { needs: Some(_), .. } => false,
+            Effect::Answer { needs: Some(_), .. }
+            | Effect::Answer { reply: Reply::ReadFirst(_), .. }
+            | Effect::ReadExpired { .. } => false,
             Effect::Answer { reply: Reply::Got(_), .. } if moved => false,
             Effect::Answer { conn, call, needs: None, reply: Reply::Got(got) } => {
                 if let Some(out) = self.mq.get(conn) {
@@ -469,6 +479,10 @@ impl Core {
 
     fn mq_effect(&mut self, effect: Effect) {
         match effect {
+            Effect::Answer { conn, call, reply: Reply::ReadFirst(first), .. } => {
+                self.read_first_later(conn, call, &first);
+            }
+            Effect::ReadExpired { id, place } => self.read_expired_later(id, place),
             Effect::Answer { conn, call, needs, reply } => {
                 let Some(out) = self.mq.get(&conn) else { return };
                 let reply = match reply {

@@ -141,7 +141,7 @@ pub(super) fn reply(reply: qmgr::Reply, kept: &Kept) -> channel::Reply {
         qmgr::Reply::Plain { cc, reason } => channel::Reply::Plain { cc, reason },
         qmgr::Reply::Reserved { base } => channel::Reply::Reserved { base },
         // A message that was found comes with its record: see `got`.
-        qmgr::Reply::Got(_) => channel::Reply::failed(Reason::UNEXPECTED_ERROR),
+        qmgr::Reply::Got(_) | qmgr::Reply::ReadFirst(_) => channel::Reply::failed(Reason::UNEXPECTED_ERROR),
     }
 }
 
