@@ -9,9 +9,9 @@ pub use self::seeds::messages;
 
 use crate::samples::{CODINGS, all_samples};
 use crate::{
-    Body, ByteOrder, Ccsid, Described, EbcdicNewline, Encoding, Folder, FormatName, Reason, SegmentHeader,
-    Wanted, Writer, convert_message, decode_text, encode_text, properties_length, properties_of, rfh2_of,
-    without_properties,
+    Body, ByteOrder, Ccsid, Described, EbcdicNewline, Encoding, Folder, FormatName, GetOptions,
+    PropertyControl, Reason, SegmentHeader, Wanted, Writer, convert_message, decode_text, deliver,
+    encode_text, properties_length, properties_of, rfh2_of, without_properties,
 };
 
 /// Bytes from a socket: header, body, and the body again from what is written of it.
@@ -99,6 +99,10 @@ pub fn properties(bytes: &[u8]) {
         let encoding = if coding.order == ByteOrder::Big { Encoding::BIG } else { Encoding::LITTLE };
         let of = Described { format: FormatName::RF_HEADER_2, encoding, ccsid: coding.ccsid };
         assert!(properties_length(of, &data) <= data.len(), "properties are longer than the message");
+        for control in (0..5).filter_map(PropertyControl::of) {
+            let delivered = deliver(control, GetOptions::empty(), false, of, &data);
+            assert!(delivered.is_ok_and(|(_, rest)| rest.len() <= data.len()), "{control:?} makes it longer");
+        }
         let properties = properties_of(of, &data);
         let (rest_of, rest) = without_properties(of, &data);
         assert!(properties_of(rest_of, &rest).is_empty(), "properties are left");

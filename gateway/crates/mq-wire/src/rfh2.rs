@@ -61,6 +61,8 @@ impl Mqrfh2 {
     pub const LEAST: usize = 36;
     /// Its version.
     pub const VERSION: i32 = 2;
+    /// The most folders that are read. There is no limit in MQ; what is in use has less than ten.
+    pub const FOLDERS_MAX: usize = 1024;
 
     /// Reads the header: as many bytes as its StrucLength says, which its folders must fill.
     pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -102,6 +104,10 @@ impl Mqrfh2 {
             let at_length = reader.clone();
             let length: i32 = reader.field(Self::TITLE, "NameValueLength")?;
             let left = end.saturating_sub(reader.position());
+            if header.folders.len() == Self::FOLDERS_MAX {
+                let kind = range(Self::FOLDERS_MAX as i32 + 1, 0, Self::FOLDERS_MAX);
+                return Err(at_length.error(Self::TITLE, "NameValueLength", kind));
+            }
             let fits = usize::try_from(length).ok().filter(|length| *length <= left && length % 4 == 0);
             let Some(length) = fits.filter(|_| reader.position() <= end) else {
                 let kind = range(length, 0, left);

@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 
-use super::{properties_of, without_properties};
+use super::properties::has_compatible;
+use super::without_properties;
 use crate::{Described, GetOptions, Reason};
 
 /// What becomes of message properties: the queue's PROPCTL (MQPROP_*).
@@ -75,7 +76,7 @@ pub fn deliver(
     };
     let as_it_is = match control {
         PropertyControl::None => false,
-        PropertyControl::Compatibility => properties_of(of, data).has_compatible(),
+        PropertyControl::Compatibility => has_compatible(of, data),
         _ => true,
     };
     Ok(if as_it_is { (of, data.clone()) } else { without_properties(of, data) })

@@ -13,6 +13,13 @@ const KNOWN: &[&str] =
 /// Elements in each other. Names of properties have far fewer parts.
 const DEPTH_MAX: usize = 64;
 
+/// MQ_MAX_PROPERTY_NAME_LENGTH.
+const NAME_BYTES_MAX: usize = 4095;
+
+/// Bytes of all names of a folder together for a byte of its text. The names of groups stand in the text once, and in
+/// those of all their members: without a bound a small message could take much memory.
+const NAMES_PER_TEXT_MAX: usize = 8;
+
 /// A folder that has been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folder {
@@ -55,40 +62,13 @@ pub struct FolderError {
 impl Folder {
     /// Reads the text of a folder. Blanks and zeros around it are padding.
     pub fn parse(text: &str) -> Result<Self, FolderError> {
-        let mut scanner = Scanner { text, at: 0 };
-        scanner.blanks();
-        let root = scanner.open_tag()?;
-        let mut folder = Self {
-            name: root.name.to_owned(),
-            is_properties: root.content == "properties" || KNOWN.contains(&root.name),
-            properties: Vec::new(),
-        };
-        let mut open = vec![root];
-        while let Some(element) = open.last_mut() {
-            if element.is_empty {
-                folder.close(&open, scanner.at)?;
-                open.pop();
-                continue;
-            }
-            scanner.characters(&mut element.text)?;
-            if scanner.take("</") {
-                if scanner.name()? != element.name {
-                    return scanner.error("the name of another element at its end");
-                }
-                scanner.blanks();
-                scanner.expect(">", "an end without >")?;
-                folder.close(&open, scanner.at)?;
-                open.pop();
-            } else {
-                element.has_elements = true;
-                if open.len() == DEPTH_MAX {
-                    return scanner.error("elements too deep in each other");
-                }
-                open.push(scanner.open_tag()?);
-            }
-        }
-        scanner.blanks();
-        if scanner.at == text.len() { Ok(folder) } else { scanner.error("something after its end") }
+        let mut properties = Vec::new();
+        let head = walk(text, &mut |open, value| {
+            let names: Vec<_> = open.iter().map(|element| element.name).collect();
+            let (folder, path) = names.split_first().map_or(("", &[][..]), |(folder, path)| (*folder, path));
+            properties.push(Property { folder: folder.to_owned(), name: path.join("."), value });
+        })?;
+        Ok(Self { name: head.name.to_owned(), is_properties: head.is_properties, properties })
     }
 
     /// The text of a folder with these properties, which are those of it among these.
@@ -113,25 +93,85 @@ impl Folder {
         }
         text + &format!("</{name}>")
     }
+}
 
-    /// The innermost of these elements ends here.
-    fn close(&mut self, open: &[Element<'_>], offset: usize) -> Result<(), FolderError> {
-        let Some((element, around)) = open.split_last() else { return Ok(()) };
-        if element.has_elements || around.is_empty() {
-            let problem = "text beside elements";
-            let is_blank = element.text.trim().is_empty() || !element.has_elements;
-            return if is_blank { Ok(()) } else { Err(FolderError { offset, problem }) };
-        }
-        let value = match element.nil {
-            true => Some(PropertyValue::Null),
-            false => PropertyValue::parse(element.dt, element.text.clone()),
-        };
-        let problem = "a value that is not of its type";
-        let value = value.ok_or(FolderError { offset, problem })?;
-        let names: Vec<_> = open[1..].iter().map(|element| element.name).collect();
-        self.properties.push(Property { folder: self.name.clone(), name: names.join("."), value });
-        Ok(())
+/// What can be said of a folder without keeping what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head<'a> {
+    pub(super) name: &'a str,
+    pub(super) is_properties: bool,
+    /// Whether it has a property.
+    pub(super) has_any: bool,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the text of a folder, all of it.
+    pub(super) fn parse(text: &'a str) -> Result<Self, FolderError> {
+        walk(text, &mut |_, _| ())
     }
+}
+
+/// Reads the text of a folder and calls `each` with the elements around each value, that of the folder first.
+fn walk<'a>(
+    text: &'a str,
+    each: &mut dyn FnMut(&[Element<'a>], PropertyValue),
+) -> Result<Head<'a>, FolderError> {
+    let mut scanner = Scanner { text, at: 0 };
+    scanner.blanks();
+    let root = scanner.open_tag()?;
+    let is_properties = root.content == "properties" || KNOWN.contains(&root.name);
+    let mut head = Head { name: root.name, is_properties, has_any: false };
+    let (mut open, mut names_left) = (vec![root], NAMES_PER_TEXT_MAX * text.len());
+    while let Some(element) = open.last_mut() {
+        let mut ends = element.is_empty;
+        if !ends {
+            scanner.characters(&mut element.text)?;
+            if scanner.take("</") {
+                if scanner.name()? != element.name {
+                    return scanner.error("the name of another element at its end");
+                }
+                scanner.blanks();
+                scanner.expect(">", "an end without >")?;
+                ends = true;
+            }
+        }
+        if ends {
+            if let Some(value) = value_of(&open, &mut names_left).or_else(|problem| scanner.error(problem))? {
+                head.has_any = true;
+                each(&open, value);
+            }
+            open.pop();
+            continue;
+        }
+        element.has_elements = true;
+        if open.len() == DEPTH_MAX {
+            return scanner.error("elements too deep in each other");
+        }
+        open.push(scanner.open_tag()?);
+    }
+    scanner.blanks();
+    if scanner.at == text.len() { Ok(head) } else { scanner.error("something after its end") }
+}
+
+/// The value of the innermost of these elements, if it has one: the folder itself and groups have none.
+fn value_of(open: &[Element<'_>], names_left: &mut usize) -> Result<Option<PropertyValue>, &'static str> {
+    let Some((element, around)) = open.split_last() else { return Ok(None) };
+    if element.has_elements && !element.text.trim().is_empty() {
+        return Err("text beside elements");
+    }
+    if element.has_elements || around.is_empty() {
+        return Ok(None);
+    }
+    let name_bytes = open.iter().skip(1).map(|element| element.name.len() + 1).sum::<usize>() - 1;
+    *names_left = names_left
+        .checked_sub(name_bytes)
+        .filter(|_| name_bytes <= NAME_BYTES_MAX)
+        .ok_or("names too long")?;
+    let value = match element.nil {
+        true => Some(PropertyValue::Null),
+        false => PropertyValue::parse(element.dt, element.text.clone()),
+    };
+    value.map(Some).ok_or("a value that is not of its type")
 }
 
 fn escape(text: &str, out: &mut String) {
@@ -348,5 +388,17 @@ mod tests {
         }
         let deep = "<a>".repeat(100_000);
         assert_eq!(Folder::parse(&deep).unwrap_err().offset, 3 * DEPTH_MAX);
+    }
+
+    #[test]
+    fn names_take_no_more_memory_than_the_text_warrants() {
+        let problem = |text: String| Folder::parse(&text).map_err(|error| error.problem);
+        let group = |name: usize, members: usize| {
+            let (name, members) = ("g".repeat(name), "<a/>".repeat(members));
+            format!("<usr><{name}>{members}</{name}></usr>")
+        };
+        assert_eq!(problem(group(5_000, 1)), Err("names too long"));
+        assert_eq!(problem(group(1_000, 1_000)), Err("names too long"));
+        assert_eq!(problem(group(20, 1_000)).map(|folder| folder.properties.len()), Ok(1_000));
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::folder::Head;
 use super::{Folder, Mqrfh2, Property, PropertyValue};
 use crate::{Ccsid, Coding, Described, Encoding, FormatName, Reader, Writer};
 
@@ -47,12 +48,6 @@ impl Properties {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
-    }
-
-    /// Whether one is in a folder that an application of older versions may expect in an MQRFH2: `mcd`, `jms`, `usr` or
-    /// `mqext`.
-    pub fn has_compatible(&self) -> bool {
-        self.list.iter().any(|property| matches!(property.folder.as_str(), "mcd" | "jms" | "usr" | "mqext"))
     }
 
     /// The text of a folder for each folder that has one, in the order of their first properties.
@@ -137,8 +132,16 @@ pub fn properties_length(of: Described, data: &[u8]) -> usize {
 /// The properties in the MQRFH2 at the front of the data.
 pub fn properties_of(of: Described, data: &[u8]) -> Properties {
     let links = chain(of, data).links;
-    let folders = links.into_iter().flat_map(|link| link.folders).flatten();
-    Properties { list: folders.flat_map(|folder| folder.properties).collect() }
+    let texts = links.iter().flat_map(|link| link.header.folders.iter().zip(&link.folders));
+    let texts = texts.filter(|(_, folder)| folder.is_some()).map(|(text, _)| text);
+    Properties { list: texts.flat_map(|text| Folder::parse(text).ok()).flat_map(|f| f.properties).collect() }
+}
+
+/// Whether one of the properties is in a folder that an application of older versions may expect in an MQRFH2: `mcd`,
+/// `jms`, `usr` or `mqext`.
+pub(super) fn has_compatible(of: Described, data: &[u8]) -> bool {
+    let mut folders = chain(of, data).links.into_iter().flat_map(|link| link.folders);
+    folders.any(|folder| folder.is_some_and(|folder| folder.is_compatible))
 }
 
 /// The message without its properties: an MQRFH2 that holds nothing else is gone, others keep the folders that are none.
@@ -192,6 +195,9 @@ fn describe(header: &mut Mqrfh2, following: Described, ccsid: Ccsid) {
     }
 }
 
+/// MQRFH2 one behind the other that are looked at; further ones are data.
+const HEADERS_MAX: usize = 256;
+
 /// The MQRFH2 at the front of a message.
 struct Chain {
     links: Vec<Link>,
@@ -205,8 +211,22 @@ struct Link {
     described: Described,
     header: Mqrfh2,
     length: usize,
-    /// For each of its folders, what is in it if that is properties.
-    folders: Vec<Option<Folder>>,
+    /// For each of its folders, whether and which properties it holds.
+    folders: Vec<Option<Holds>>,
+}
+
+/// A folder that holds properties.
+#[derive(Clone, Copy)]
+struct Holds {
+    /// Whether it has one that [`has_compatible`] looks for.
+    is_compatible: bool,
+}
+
+impl Holds {
+    fn of(text: &str) -> Option<Self> {
+        let head = Head::parse(text).ok().filter(|head| head.is_properties)?;
+        Some(Self { is_compatible: head.has_any && matches!(head.name, "mcd" | "jms" | "usr" | "mqext") })
+    }
 }
 
 impl Link {
@@ -218,17 +238,13 @@ impl Link {
 /// Reads headers as long as there are any. What cannot be read is data.
 fn chain(of: Described, data: &[u8]) -> Chain {
     let mut chain = Chain { links: Vec::new(), next: of, length: 0 };
-    while chain.next.format == FormatName::RF_HEADER_2 {
+    while chain.next.format == FormatName::RF_HEADER_2 && chain.links.len() < HEADERS_MAX {
         let described = chain.next;
         let coding = Coding::of(described.encoding, described.ccsid);
         let mut reader = Reader::new(&data[chain.length..], coding);
         let Ok(header) = Mqrfh2::decode(&mut reader) else { break };
         let length = reader.position();
-        let folders = header
-            .folders
-            .iter()
-            .map(|text| Folder::parse(text).ok().filter(|folder| folder.is_properties))
-            .collect();
+        let folders = header.folders.iter().map(|text| Holds::of(text)).collect();
         let inherits = matches!(header.ccsid, Ccsid::INHERIT | Ccsid::Q_MGR);
         chain.next = Described {
             format: header.format,

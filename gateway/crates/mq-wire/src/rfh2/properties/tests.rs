@@ -44,7 +44,8 @@ fn properties_of_a_jms_message() {
         assert_eq!(properties.get(name), Some(&value), "{name}");
     }
     assert_eq!(properties.get("none"), None);
-    assert!(properties.has_compatible());
+    assert!(has_compatible(EBCDIC, &data));
+    assert!(!has_compatible(EBCDIC, &written(EBCDIC, &[header(&["<usr/>"], TEXT)], b"body")));
     assert_eq!(properties_length(EBCDIC, &data), data.len() - 4);
     let (of, rest) = without_properties(EBCDIC, &data);
     assert_eq!((of, &rest[..]), (TEXT, &b"body"[..]));
