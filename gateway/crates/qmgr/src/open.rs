@@ -13,6 +13,7 @@ use crate::connection::{Handle, Route, Target, may_name};
 use crate::error::reason;
 use crate::manager::{Answer, QueueManager, done, written};
 use crate::object::{Definition, Dynamic};
+use crate::put::check_no_list;
 use crate::queue::Object;
 use crate::resolve::{How, Resolution};
 use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, QueueDefaults, Reply, Rights};
@@ -51,6 +52,7 @@ impl QueueManager {
             return Err(Reason::HANDLE_NOT_AVAILABLE);
         }
         let rights = connection.rights;
+        check_no_list(&od)?;
         match od.object_type {
             ObjectType::Q => {}
             ObjectType::Q_MGR => return self.open_queue_manager(conn, od, options),
@@ -74,7 +76,7 @@ impl QueueManager {
             (od.object_name, od.object_q_mgr_name) = (name.into(), self.settings.name);
         }
         let input = self.begin_use(&route, options)?;
-        describe(&mut od, &route, options, self.directory.get(route.used));
+        describe(&mut od, &route, options, self.directory.get(route.used), self.settings.name);
         let defaults = self.directory.get(route.first).map(queue_defaults);
         let target = Target::Queue(Arc::new(route));
         let connection = self.connections.get_mut(&conn).ok_or(Reason::HCONN_ERROR)?;
@@ -464,7 +466,7 @@ fn queue_defaults(object: &Object) -> QueueDefaults {
 }
 
 /// What MQOPEN gives back in the descriptor (mq-objects.md 1.4).
-fn describe(od: &mut Mqod, route: &Route, options: OpenOptions, used: Option<&Object>) {
+fn describe(od: &mut Mqod, route: &Route, options: OpenOptions, used: Option<&Object>, this: QMgrName) {
     if od.version >= 2 {
         od.known_dest_count = i32::from(!route.remote);
         od.unknown_dest_count = i32::from(route.remote);
@@ -472,10 +474,11 @@ fn describe(od: &mut Mqod, route: &Route, options: OpenOptions, used: Option<&Ob
     }
     if od.version >= 3 {
         let named = options.intersects(INPUT | OpenOptions::BROWSE | OpenOptions::OUTPUT);
-        let local = options.contains(OpenOptions::RESOLVE_LOCAL_Q);
-        let queue = used.filter(|_| local).map_or(route.queue, |object| object.definition.queue_name());
+        let used = used.filter(|_| options.contains(OpenOptions::RESOLVE_LOCAL_Q));
+        let (queue, q_mgr) =
+            used.map_or((route.queue, route.q_mgr), |object| (object.definition.queue_name(), this));
         od.resolved_q_name = if named { queue.into() } else { ObjectName::BLANK };
-        od.resolved_q_mgr_name = if named { route.q_mgr } else { QMgrName::BLANK };
+        od.resolved_q_mgr_name = if named { q_mgr } else { QMgrName::BLANK };
     }
     if od.version >= 4 {
         od.resolved_type = ObjectType::Q;

@@ -6,7 +6,7 @@ mod store;
 
 use ::store::{Batch, BodyFile};
 use bytes::Bytes;
-use mq_wire::{CompCode, Mqmd, Mqpmo, ObjectType, OpenOptions, PutOptions, Reason};
+use mq_wire::{CompCode, Mqmd, Mqod, Mqpmo, ObjectType, OpenOptions, PutOptions, Reason};
 use mqsc::ObjectKind;
 
 use self::check::{Call, check_options};
@@ -72,10 +72,7 @@ impl QueueManager {
         if od.object_type != ObjectType::Q {
             return Err(Reason::OBJECT_TYPE_ERROR);
         }
-        // A distribution list, which DISTL(NO) says is not for this queue manager.
-        if od.version >= 2 && od.recs_present != 0 {
-            return Err(Reason::RECS_PRESENT_ERROR);
-        }
+        check_no_list(&od)?;
         let mut options = OpenOptions::OUTPUT;
         for (put, open) in [
             (PutOptions::SET_ALL_CONTEXT, OpenOptions::SET_ALL_CONTEXT),
@@ -169,7 +166,14 @@ impl QueueManager {
             && let Some(object) = self.directory.get(route.used)
         {
             pmo.resolved_q_name = object.definition.queue_name();
+            pmo.resolved_q_mgr_name = self.settings.name;
         }
         pmo
     }
+}
+
+/// A distribution list, which DISTL(NO) says is not for this queue manager: it does not know what version 2 of the
+/// descriptor brought for that (2044).
+pub(crate) fn check_no_list(od: &Mqod) -> Result<(), Reason> {
+    if od.version >= 2 && od.recs_present != 0 { Err(Reason::OD_ERROR) } else { Ok(()) }
 }

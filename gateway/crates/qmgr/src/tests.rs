@@ -2,6 +2,7 @@
 
 mod attributes;
 mod browsing;
+mod changes;
 mod clearing;
 mod commands;
 mod dynamic;
@@ -11,6 +12,7 @@ mod ledger;
 mod messages;
 mod model;
 mod owner;
+mod puts;
 mod reports;
 mod resolution;
 mod restart;

@@ -334,7 +334,7 @@ impl QueueManager {
             let first = self.directory.get(route.first).ok_or(Reason::OBJECT_CHANGED)?;
             md.priority = first.facts.def_priority.into();
         } else if md.priority > PRIORITY_MAX {
-            md.priority = PRIORITY_MAX;
+            // It stands where the highest stands, and keeps what was given (IBM MQ reference, Priority).
             warning = Reason::PRIORITY_EXCEEDS_MAXIMUM;
         }
         if md.ccsid == Ccsid::Q_MGR {

@@ -72,7 +72,7 @@ fn a_priority_above_the_highest_is_a_warning() {
         panic!()
     };
     assert_eq!((put.cc, put.reason), (CompCode::WARNING, Reason::PRIORITY_EXCEEDS_MAXIMUM));
-    assert_eq!(qm.get(conn, handle, GetOptions::empty()).unwrap().md.priority, 9);
+    assert_eq!(qm.get(conn, handle, GetOptions::empty()).unwrap().md.priority, 42);
 }
 
 #[test]
