@@ -2,7 +2,7 @@
 // case of the same id in the class of its area (put.tsv by MqiPut), and completion code and reason of its marked call
 // are compared with the row. Prints a line a case and at the end how many passed and failed.
 //
-// Usage: Mqi PORT CHANNEL CASES_DIR [AREA|ID ...]
+// Usage: Mqi PORT CHANNEL CASES_DIR [pid=SERVICE] [AREA|ID ...]
 
 import com.ibm.mq.MQException;
 import com.ibm.mq.MQMessage;
@@ -29,6 +29,8 @@ public final class Mqi {
 
     static int port;
     static String channel;
+    /** The process of the service, for the cases that stop it; 0 if it is not known. */
+    static long service;
     static int passed;
     static int failed;
     /** A connection beside those of the cases, for cleaning up. */
@@ -43,7 +45,8 @@ public final class Mqi {
         port = Integer.parseInt(args[0]);
         channel = args[1];
         MQException.log = null;
-        List<String> only = Arrays.asList(args).subList(3, args.length);
+        List<String> only = new ArrayList<>(Arrays.asList(args).subList(3, args.length));
+        if (!only.isEmpty() && only.get(0).startsWith("pid=")) service = Long.parseLong(only.remove(0).substring(4));
         Set<String> seen = new LinkedHashSet<>();
         for (Path table : tables(Path.of(args[2]))) {
             String area = table.getFileName().toString().replace(".tsv", "");

@@ -18,6 +18,8 @@ const HEADER: &str = "id\tverb\toptions\tstate\tcc\treason\tsection";
 const TIME: Duration = Duration::from_secs(900);
 /// The channel that has every authority.
 const CHANNEL: &str = "DEV.ADMIN.SVRCONN";
+/// The folder whose cases end the service.
+const ENDING: &str = "quiesce";
 /// Rows that the list has at least.
 const ROWS_MIN: usize = 400;
 
@@ -60,9 +62,30 @@ fn mqi_big_endian() {
 /// The folders below: queue managers of other kinds, each with tables of its own.
 #[test]
 fn mqi_other_queue_managers() {
-    for folder in folders() {
+    for folder in folders().into_iter().filter(|folder| !folder.ends_with(ENDING)) {
         for sharing in [0, 10] {
             play_folder(&folder, &Shape { sharing, config: "" });
+        }
+    }
+}
+
+/// The queue manager ends in order: each case has one of its own, and ends it.
+#[test]
+fn mqi_quiesce() {
+    let folder = cases().join(ENDING);
+    for sharing in [0, 10] {
+        for row in rows(&folder) {
+            let Some(java) = java() else { return };
+            let mut service = start(&folder, &Shape { sharing, config: "" });
+            let pid = format!("pid={}", service.process().id());
+            let args =
+                arguments(&service, &folder).into_iter().chain([pid, row.id.clone()]).collect::<Vec<_>>();
+            let ended = java.run("Mqi", &args, service.folder(), TIME);
+            assert!(
+                ended.stdout.contains(&format!("ok {}\n", row.id)),
+                "SHARECNV({sharing}): {}",
+                ended.stdout
+            );
         }
     }
 }
@@ -155,7 +178,7 @@ fn play_folder(folder: &Path, shape: &Shape) {
 fn play_in(name: &str, folder: &Path, shape: &Shape) {
     let Some(java) = java() else { return };
     let service = start(folder, shape);
-    let args = [service.mq().port().to_string(), CHANNEL.to_owned(), folder.display().to_string()];
+    let args = arguments(&service, folder);
     let ended = java.run("Mqi", &args, service.folder(), TIME);
     let wanted: BTreeSet<String> = rows(folder).into_iter().map(|row| row.id).collect();
     let good: BTreeSet<String> =
@@ -168,6 +191,10 @@ fn play_in(name: &str, folder: &Path, shape: &Shape) {
         "{name}: {failed:#?}\nnot good: {missing:?}\n{}",
         ended.stderr
     );
+}
+
+fn arguments(service: &Service, folder: &Path) -> Vec<String> {
+    vec![service.mq().port().to_string(), CHANNEL.to_owned(), folder.display().to_string()]
 }
 
 /// The service with the objects of the cases, those of the folder, and its channel in the shape wanted.
