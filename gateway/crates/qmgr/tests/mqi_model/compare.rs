@@ -21,17 +21,19 @@ pub(crate) struct Pair {
     seed: u64,
     step: usize,
     shown: usize,
+    features: Features,
     model: Model,
     engine: Engine,
     last: VecDeque<String>,
 }
 
 impl Pair {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, features: Features) -> Self {
         let (settings, definitions) = (generate::settings(), generate::definitions());
         let engine = Engine::new(&settings, &definitions);
         Self {
             seed,
+            features,
             step: 0,
             shown: number("MQI_MODEL_SHOWN", 20),
             model: Model::new(settings, definitions),
@@ -41,8 +43,8 @@ impl Pair {
     }
 
     /// So many calls of the seed; then everything that is left on the queues is looked at.
-    pub(crate) fn run(&mut self, features: Features, calls: usize, fault: Fault<'_>) -> Result<(), String> {
-        let mut generator = Generator::new(self.seed, features);
+    pub(crate) fn run(&mut self, calls: usize, fault: Fault<'_>) -> Result<(), String> {
+        let mut generator = Generator::new(self.seed, self.features);
         let audit_every = number("MQI_MODEL_AUDIT", 1000);
         for number in 1..=calls {
             if number % audit_every == 0 {
@@ -69,7 +71,10 @@ impl Pair {
             self.last.pop_front();
         }
         self.last.push_back(format!("{:>6} {call:?}\n         -> {:?}", self.step, Brief(&expected)));
-        let (a, mut b) = (shown(expected.clone()), shown(came));
+        let (mut a, mut b) = (shown(expected.clone()), shown(came));
+        if !self.features.report_lengths {
+            [&mut a, &mut b].into_iter().for_each(without_report_lengths);
+        }
         if b.outcome.cc == 2 && a.also.contains(&b.outcome.reason) {
             b.outcome.reason = a.outcome.reason;
         }
@@ -129,6 +134,21 @@ fn shown(mut step: Step) -> Step {
         }
     }
     step
+}
+
+/// OriginalLength of reports as if it was not there, and an MQMDE behind an MQDLH.
+fn without_report_lengths(step: &mut Step) {
+    for outcome in step.woken.iter_mut().map(|(_, outcome)| outcome).chain([&mut step.outcome]) {
+        let Seen::Got(got) = &mut outcome.seen else { continue };
+        if got.md.msg_type != 4 {
+            continue;
+        }
+        got.md.original_length = -1;
+        if got.data.header.is_some() && got.data.bytes.0.starts_with(b"MDE ") {
+            got.data.bytes.0.drain(..72);
+            (got.length, got.returned) = (got.length - 72, got.returned - 72);
+        }
+    }
 }
 
 fn comparable(got: &mut Got) {

@@ -64,7 +64,7 @@ fn hundred_thousand_calls() {
     let features = features();
     println!("seeds {seeds:?}, 5,000 calls each, {features:?}");
     for seed in seeds {
-        if let Err(text) = Pair::new(seed).run(features, 5000, &mut |_, _| {}) {
+        if let Err(text) = Pair::new(seed, features).run(5000, &mut |_, _| {}) {
             panic!("{text}");
         }
     }
@@ -167,7 +167,7 @@ fn the_model_finds_planted_faults() {
     for (what, plant) in &mut plants {
         let mut planted = false;
         let mut fault = |call: &Call, step: &mut Step| planted = planted || plant(call, step);
-        let found = Pair::new(1).run(Features::NOW, 5000, &mut fault);
+        let found = Pair::new(1, Features::NOW).run(5000, &mut fault);
         assert!(planted, "{what}: never planted");
         let text = found.expect_err(what);
         assert!(

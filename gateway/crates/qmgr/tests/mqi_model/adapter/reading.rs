@@ -67,7 +67,7 @@ impl Engine {
         let store = self.store.as_ref().expect("a store");
         let record = store.body(got.id, got.place).read().expect("a record");
         let mut md = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).expect("a descriptor");
-        let gmo = got.amend(&mut md);
+        got.amend(&mut md);
         if got.check.as_ref().is_some_and(|check| !check.fits(&md)) {
             self.mismatched(pending.clone(), id, got, (record.envelope, record.body));
             let reply = self.answers.remove(&id);
@@ -110,10 +110,10 @@ impl Engine {
             md: shown,
             returned: got.deliver_length as usize,
             length: if got.body_length as usize == length { length } else { usize::MAX },
-            group_status: gmo.group_status,
-            segment_status: gmo.segment_status,
+            group_status: got.gmo.group_status,
+            segment_status: got.gmo.segment_status,
             token: self.names.token_back(got.token, expected.token),
-            q: self.names.queue_back(gmo.resolved_q_name.0.text(), &expected.q),
+            q: self.names.queue_back(got.gmo.resolved_q_name.0.text(), &expected.q),
             assembled: !got.parts.is_empty(),
         };
         Outcome { cc: got.cc.0, reason: got.reason.0, seen: Seen::Got(Box::new(seen)) }

@@ -31,9 +31,10 @@ macro_rules! features {
 features! {
     expiry true, "messages that expire";
     coa true, "reports of arrival";
-    cod false, "reports of delivery";
-    expirations false, "reports of expiry";
-    groups false, "groups put, in logical order and out of it";
+    cod true, "reports of delivery";
+    report_lengths false, "OriginalLength of reports, and the MQMDE that a dead-lettered one has for it";
+    expirations true, "reports of expiry";
+    groups true, "groups put, in logical order and out of it";
     segments false, "segments put, the same way";
     group_matches false, "gets by group, number and offset";
     logical false, "gets and browses in logical order, MQGMO_ALL_MSGS_AVAILABLE";

@@ -122,6 +122,9 @@ impl Generator {
             let data = Body(data);
             return Call::Put { conn, hobj, md, options: PMO_SYNCPOINT | PMO_NO_SYNCPOINT, context: 0, data };
         }
+        if handle.resolved.remote.is_some() {
+            md.report &= !RO_EXPIRATION_FULL;
+        }
         let grouping = handle.resolved.remote.is_none() && self.features.groups;
         let unfinished = handle.putting.as_ref().filter(|progress| progress.unfinished());
         let on_groups = model.objects[handle.resolved.object].def.name == "Q.GROUPS";
@@ -219,7 +222,11 @@ impl Generator {
             Some(resolved) => self.wrong_of_put(conn, &resolved.path, model),
             None => Wrong::Nothing,
         };
-        let md = self.md(wrong == Wrong::Md);
+        let mut md = self.md(wrong == Wrong::Md);
+        // The report would have the transmission header in its data, which the model does not know.
+        if resolved.as_ref().is_some_and(|resolved| resolved.remote.is_some()) {
+            md.report &= !RO_EXPIRATION_FULL;
+        }
         let options = match wrong {
             _ if resolved.is_none() => 0,
             Wrong::Options => PMO_SYNCPOINT | PMO_NO_SYNCPOINT,

@@ -46,6 +46,10 @@ impl Model {
         if gmo.matches & !0x3f != 0 {
             return Err(2247);
         }
+        // A token names one message: IBM allows no wait for it.
+        if gmo.matches & MO_TOKEN != 0 && options & GMO_WAIT != 0 {
+            return Err(2331);
+        }
         if (browse || options & (GMO_UNDER_CURSOR | GMO_UNLOCK) != 0) && handle.options & OO_BROWSE == 0 {
             return Err(2036);
         }
@@ -280,8 +284,8 @@ impl Model {
             return Outcome::warning(2080, seen);
         }
         if synced {
-            let reports = found.iter().filter(|m| m.md.report & RO_COD != 0).count();
-            if self.uncommitted(conn) + found.len() + reports > self.settings.max_uncommitted {
+            // A report on delivery counts, but nobody is refused a message because of it.
+            if self.uncommitted(conn) + found.len() > self.settings.max_uncommitted {
                 return Outcome::failed(2024);
             }
         }

@@ -209,7 +209,12 @@ impl Model {
         let md = Md {
             report: if discard { from.report & RO_DISCARD } else { 0 },
             msg_type: 4,
-            expiry: if discard && feedback != FB_EXPIRATION { left } else { -1 },
+            // What is left is passed on; of a message that has expired nothing is, and its report has a minute.
+            expiry: match feedback {
+                _ if !discard => -1,
+                FB_EXPIRATION => 600,
+                _ => left,
+            },
             feedback,
             msg_id: if from.report & RO_PASS_MSG_ID != 0 { from.msg_id } else { self.new_id() },
             correl_id: if from.report & RO_PASS_CORREL_ID != 0 { from.correl_id } else { from.msg_id },
@@ -219,6 +224,11 @@ impl Model {
             put_type: 7,
             put_name: self.settings.name.clone(),
             origin: String::new(),
+            original_length: if from.flags & MF_SEGMENT != 0 {
+                original.data.bytes.0.len() as i32
+            } else {
+                -1
+            },
             ..from.clone()
         };
         let placed = match self.resolve(&from.reply_qm, &from.reply_q) {
@@ -237,7 +247,9 @@ impl Model {
             return;
         }
         let header = Header::DeadLetter { reason, q: from.reply_q.clone() };
-        let md = Md { format: "MQDEAD".to_owned(), ..md };
+        // Behind an MQDLH it is in no group and no segment: that goes into an MQMDE.
+        let outside = Md { group_id: NO_ID, seq: 1, offset: 0, flags: 0, original_length: -1, ..md };
+        let md = Md { format: "MQDEAD".to_owned(), ..outside };
         self.place(dead, md, Data { header: Some(header), bytes: Body(bytes) }, owner);
     }
 }
