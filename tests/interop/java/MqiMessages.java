@@ -9,6 +9,10 @@ import com.ibm.mq.MQQueue;
 import com.ibm.mq.MQQueueManager;
 import com.ibm.mq.constants.CMQC;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -29,13 +33,21 @@ abstract class MqiMessages extends MqiArea {
     /** A wait that something else must end. */
     static final int LONG_MS = 8_000;
 
+    private static final Map<MqiCase, Set<String>> emptied = new WeakHashMap<>();
+
     /** Opens a queue for input, output, browse and inquiry. */
     static MQQueue queue(MqiCase t, String name) throws MQException {
-        return t.open(name, ALL);
+        return queue(t, t.qm(), name);
     }
 
     static MQQueue queue(MqiCase t, MQQueueManager connection, String name) throws MQException {
+        fresh(t, name);
         return t.open(connection, name, ALL);
+    }
+
+    /** What a case that hung has left is not there when a case first opens the queue. */
+    private static synchronized void fresh(MqiCase t, String name) {
+        if (emptied.computeIfAbsent(t, key -> new HashSet<>()).add(name)) Mqi.drain(name);
     }
 
     // Putting.

@@ -149,18 +149,18 @@ final class MqiReport extends MqiMessages {
         at("REPORT-011", t -> {
             MQQueue q = queue(t, A);
             MQMessage put = asking("", CMQC.MQRO_COA_WITH_DATA);
-            MQDLH header = new MQDLH();
-            header.setFormat(CMQC.MQFMT_STRING);
-            header.setCodedCharSetId(819);
-            header.setEncoding(273);
-            put.format = CMQC.MQFMT_DEAD_LETTER_HEADER;
-            header.write(put);
-            put.writeString(long250());
+            put.format = CMQC.MQFMT_RF_HEADER_1;
+            put.encoding = 273;
+            put.writeString("RFH ");
+            for (int number : new int[] {1, 48, 273, 819}) put.writeInt4(number);
+            put.writeString(CMQC.MQFMT_STRING);
+            put.writeInt4(0);
+            put.writeString("name value      " + long250());
             t.mark(() -> put(q, put));
             MQMessage got = report(t);
-            t.same("header and 100 bytes", 172 + 100, got.getMessageLength());
-            t.text("Format", CMQC.MQFMT_DEAD_LETTER_HEADER, got.format);
-            t.same("OriginalLength", 172 + 250, got.originalLength);
+            t.same("header and 100 bytes", 48 + 100, got.getMessageLength());
+            t.text("Format", CMQC.MQFMT_RF_HEADER_1, got.format);
+            t.same("OriginalLength", 48 + 250, got.originalLength);
         });
         at("REPORT-012", t -> {
             MQQueue q = queue(t, "MQM.FEW");
