@@ -27,7 +27,7 @@ mod tests;
 mod turn;
 mod walk;
 
-pub(crate) use bodies::{Bodies, Share, has_same_end, read, write_long};
+pub(crate) use bodies::{Bodies, Records, Share, has_same_end, read, write_long};
 pub(crate) use command::{
     Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
     ToDevice, ToMq,

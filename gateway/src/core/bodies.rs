@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use store::{BODY_FILE_BYTES, BodyFile, BodyFiles, BodyRef, Record, Room, StoreError};
+use bytes::{Bytes, BytesMut};
+use qmgr::Part;
+use store::{BODY_FILE_BYTES, BodyFile, BodyFiles, BodyRef, Id, Place, Record, Room, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::handle::CoreHandle;
@@ -61,6 +62,34 @@ pub(crate) async fn read(body: BodyRef) -> Result<Record, StoreError> {
     tokio::task::spawn_blocking(move || body.read()).await.unwrap_or_else(|panicked| {
         Err(StoreError::Io { action: "read", path: "a record".to_owned(), error: panicked.to_string() })
     })
+}
+
+/// The records of one message: descriptor and data are in the first, more data in the others.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) first: BodyRef,
+    pub(crate) rest: Vec<BodyRef>,
+}
+
+impl Records {
+    /// Those of a message, each as it is found.
+    pub(crate) fn of(first: (Id, Place), parts: &[Part], find: impl Fn(Id, Place) -> BodyRef) -> Self {
+        let rest = parts.iter().map(|part| find(part.id, part.place)).collect();
+        Self { first: find(first.0, first.1), rest }
+    }
+
+    /// Reads all of them, the data one behind the other.
+    pub(crate) async fn read(self) -> Result<Record, StoreError> {
+        let record = read(self.first).await?;
+        if self.rest.is_empty() {
+            return Ok(record);
+        }
+        let mut body = BytesMut::from(&record.body[..]);
+        for further in self.rest {
+            body.extend_from_slice(&read(further).await?.body);
+        }
+        Ok(Record { body: body.freeze(), file: None, ..record })
+    }
 }
 
 /// Writes a long body into a file, before the command that puts it (STORE.md 5). None where it is short; or where

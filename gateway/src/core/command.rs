@@ -11,6 +11,7 @@ use qmgr::{CallId, ConnId, Got, Holder, Verb};
 use store::{BodyFile, BodyRef, Id, Position, Record, SnapshotTicket};
 use tokio::sync::{mpsc, oneshot};
 
+use super::bodies::Records;
 use super::cold::ColdDone;
 use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
@@ -119,7 +120,7 @@ pub(crate) enum MqReply {
     /// All there is to say.
     Plain(qmgr::Reply),
     /// A message; its descriptor and data are to be read.
-    Got(Box<Got>, BodyRef),
+    Got(Box<Got>, Records),
 }
 
 /// Something for a device. It leaves behind what was said before, when what it needs is durable.

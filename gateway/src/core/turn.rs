@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::bodies::Bodies;
+use super::bodies::{Bodies, Records};
 use super::cold::{Cold, ColdCounts};
 use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
 use super::durable::{Announcer, Durable};
@@ -458,9 +458,10 @@ impl Core {
             Effect::Answer { reply: Reply::Got(_), .. } if moved => false,
             Effect::Answer { conn, call, needs: None, reply: Reply::Got(got) } => {
                 if let Some(out) = self.mq.get(conn) {
-                    let body = batch.body(got.id).unwrap_or_else(|| self.store.body(got.id, got.place));
-                    let _ =
-                        out.send(ToMq { call: *call, needs: None, reply: MqReply::Got(got.clone(), body) });
+                    let body = |id, place| batch.body(id).unwrap_or_else(|| self.store.body(id, place));
+                    let records = Records::of((got.id, got.place), &got.parts, body);
+                    let reply = MqReply::Got(got.clone(), records);
+                    let _ = out.send(ToMq { call: *call, needs: None, reply });
                 }
                 true
             }
@@ -487,8 +488,9 @@ impl Core {
                 let Some(out) = self.mq.get(&conn) else { return };
                 let reply = match reply {
                     Reply::Got(got) => {
-                        let body = self.store.body(got.id, got.place);
-                        MqReply::Got(got, body)
+                        let body = |id, place| self.store.body(id, place);
+                        let records = Records::of((got.id, got.place), &got.parts, body);
+                        MqReply::Got(got, records)
                     }
                     reply => MqReply::Plain(reply),
                 };

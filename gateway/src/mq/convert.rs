@@ -2,7 +2,10 @@
 
 use bytes::Bytes;
 use mq_channel as channel;
-use mq_wire::{CompCode, Mqmd, Mqod, Persistence, Reason};
+use mq_wire::{
+    Ccsid, CompCode, Described, Encoding, FormatName, GetOptions, Mqmd, Mqod, Persistence, PropertyControl,
+    Reason,
+};
 use qmgr::{Got, Verb};
 use store::Record;
 
@@ -26,8 +29,9 @@ pub(super) enum Kept {
     Connect { connection_id: [u8; 24] },
     /// MQOPEN: whether contexts of this handle are to be kept.
     Open { save_context: bool },
-    /// MQGET: to make the call again where the hash of an id was the same, and the id was not.
-    Get { request: Box<qmgr::GetRequest> },
+    /// MQGET: to make the call again where the hash of an id was the same, and the id was not; and the form in which
+    /// the data is wanted, if it is to be converted.
+    Get { request: Box<qmgr::GetRequest>, wanted: Option<(Encoding, Ccsid)> },
     /// MQCLOSE: the handle whose context is forgotten.
     Close { handle: i32 },
     /// MQPUT1: the descriptor goes back.
@@ -51,13 +55,13 @@ pub(super) fn verb(
         Request::Close { handle, options } => (Verb::Close { handle, options }, Kept::Close { handle }),
         Request::Put { handle, md, pmo, data } => {
             let passed = passed(pmo.context);
-            let properties = qmgr::Properties::default();
+            let properties = properties(&md, &data);
             let put = qmgr::PutRequest { handle, md, pmo, body: data, passed, properties };
             (Verb::Put(Box::new(put)), Kept::Nothing)
         }
         Request::Put1 { od, md, pmo, data } => {
             let passed = passed(pmo.context);
-            let properties = qmgr::Properties::default();
+            let properties = properties(&md, &data);
             let request = qmgr::Put1Request { od: (*od).clone(), md, pmo, body: data, passed, properties };
             (Verb::Put1(Box::new(request)), Kept::Put1 { od })
         }
@@ -75,7 +79,9 @@ pub(super) fn verb(
                 gmo,
                 buffer_length,
             };
-            (Verb::Get(Box::new(request.clone())), Kept::Get { request: Box::new(request) })
+            let converts = request.gmo.options.contains(GetOptions::CONVERT);
+            let wanted = converts.then_some((md.encoding, md.ccsid));
+            (Verb::Get(Box::new(request.clone())), Kept::Get { request: Box::new(request), wanted })
         }
         Request::Inquire { handle, selectors, int_count, char_length } => {
             let selectors = selectors.into_iter().map(|selector| selector.0).collect();
@@ -157,24 +163,24 @@ fn open_defaults(queue: Option<qmgr::QueueDefaults>) -> channel::OpenDefaults {
     channel::OpenDefaults { read_ahead: 2, ..defaults.unwrap_or_default() }
 }
 
+/// What the data of a put begins with: the properties, and whether they are such as PROPCTL(COMPAT) delivers.
+fn properties(md: &Mqmd, data: &Bytes) -> qmgr::Properties {
+    if md.format != FormatName::RF_HEADER_2 {
+        return qmgr::Properties::default();
+    }
+    let of = Described::by(md);
+    let (_, without) = mq_wire::without_properties(of, data);
+    let length = u32::try_from(data.len() - without.len()).unwrap_or_default();
+    let compatible = PropertyControl::Compatibility;
+    let delivered = mq_wire::deliver(compatible, GetOptions::empty(), false, of, data);
+    let compatible = delivered.is_ok_and(|(_, delivered)| delivered.len() == data.len());
+    qmgr::Properties { length, compatible: length > 0 && compatible }
+}
+
 /// The descriptor that was stored with a message, as it is now.
 pub(super) fn descriptor(got: &Got, record: &Record) -> Option<Mqmd> {
     let mut reader = mq_wire::Reader::new(&record.envelope, mq_wire::Coding::NATIVE);
     let mut md = Mqmd::decode(&mut reader).ok()?;
-    md.backout_count = got.backout_count;
-    md.expiry = got.expiry;
+    got.amend(&mut md);
     Some(md)
-}
-
-/// The machine's reply for a message that was found and read.
-pub(super) fn got(got: &Got, md: Mqmd, body: &Bytes) -> channel::Reply {
-    debug_assert_ne!(md.persistence, Persistence::AS_Q_DEF, "resolved when it was put");
-    channel::Reply::Get {
-        cc: got.cc,
-        reason: got.reason,
-        md,
-        gmo: got.gmo.clone(),
-        total_length: got.body_length,
-        data: body.slice(..body.len().min(got.deliver_length as usize)),
-    }
 }

@@ -1,18 +1,22 @@
 //! From the core's answer to the machine's reply, as far as that takes time: first what it needs is on disk, then the
-//! record of a message is read, under the budget of bodies.
+//! records of a message are read, under the budget of bodies.
 //!
-//! This is the place for what is done with a message between record and client: the data of several records put
-//! together, conversion, properties.
+//! Between record and client stand, in this order: properties that are not delivered, conversion, the extension of
+//! the descriptor for those who asked with version 1, and the length of the client's buffer.
 
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
 use mq_channel::Reply;
-use mq_wire::Reason;
+use mq_wire::{
+    Ccsid, Coding, CompCode, Described, EbcdicNewline, Encoding, FormatName, Mqgmo, Mqmd, Mqmde, Reason,
+    Wanted, Writer,
+};
 use qmgr::{Context, Got};
-use store::{BodyRef, Id, Position};
+use store::{Id, Position};
 
 use super::convert::{self, Kept};
-use crate::core::{self, Bodies, CoreHandle, MqReply, Share};
+use crate::core::{Bodies, CoreHandle, MqReply, Records, Share};
 
 /// What became of an answer.
 #[derive(Debug)]
@@ -52,6 +56,7 @@ pub(super) async fn deliver(
     bodies: Bodies,
     needs: Option<Position>,
     reply: MqReply,
+    q_mgr_ccsid: Ccsid,
     kept: &Kept,
 ) -> Delivered {
     if core.durable(needs).await.is_err() {
@@ -59,13 +64,19 @@ pub(super) async fn deliver(
     }
     match reply {
         MqReply::Plain(reply) => Delivered::plain(convert::reply(reply, kept)),
-        MqReply::Got(got, body) => message(&bodies, got, body, kept).await,
+        MqReply::Got(got, records) => message(&bodies, got, records, q_mgr_ccsid, kept).await,
     }
 }
 
-async fn message(bodies: &Bodies, got: Box<Got>, body: BodyRef, kept: &Kept) -> Delivered {
+async fn message(
+    bodies: &Bodies,
+    got: Box<Got>,
+    records: Records,
+    q_mgr_ccsid: Ccsid,
+    kept: &Kept,
+) -> Delivered {
     let share = bodies.share(got.body_length as usize).await;
-    let record = match core::read(body).await {
+    let record = match records.read().await {
         Ok(record) => record,
         Err(error) => {
             let what = format!("message {}: {error}", got.id);
@@ -76,16 +87,75 @@ async fn message(bodies: &Bodies, got: Box<Got>, body: BodyRef, kept: &Kept) -> 
         let what = format!("message {}: its descriptor cannot be read", got.id);
         return Delivered::Damaged { id: got.id, what };
     };
+    let Kept::Get { request, wanted } = kept else {
+        // Only a get is answered with a message.
+        return Delivered::plain(Reply::failed(Reason::UNEXPECTED_ERROR));
+    };
     if got.check.as_ref().is_some_and(|check| !check.fits(&md)) {
         // The hash was the same and the id is not: the core goes on behind this message.
-        let Kept::Get { request } = kept else {
-            // Only a get is answered with a message.
-            return Delivered::plain(Reply::failed(Reason::UNEXPECTED_ERROR));
-        };
         let record = (record.envelope, record.body);
         let request = (**request).clone();
         return Delivered::Mismatched(Box::new(qmgr::Mismatch { got: *got, record, request }));
     }
-    let context = Some((got.handle, Box::new(Context::of(&md))));
-    Delivered::Reply { reply: convert::got(&got, md, &record.body), context, share }
+    // A message that was browsed, or stayed where it is, has passed no context on (MQOO_SAVE_ALL_CONTEXT).
+    let context = got.taken.then(|| (got.handle, Box::new(Context::of(&md))));
+    let wanted = wanted.map(|(encoding, ccsid)| Wanted {
+        encoding,
+        ccsid,
+        q_mgr_ccsid,
+        buffer_length: request.buffer_length as usize,
+        accept_truncated: got.reason == Reason::TRUNCATED_MSG_ACCEPTED,
+        newline: EbcdicNewline::default(),
+    });
+    Delivered::Reply { reply: reply(&got, md, record.body, wanted, request.buffer_length), context, share }
+}
+
+/// The reply with the message in the form in which it is wanted.
+fn reply(got: &Got, mut md: Mqmd, body: Bytes, wanted: Option<Wanted>, buffer_length: u32) -> Reply {
+    let (mut of, mut data) = (Described::by(&md), body);
+    if got.skip > 0 {
+        (of, data) = mq_wire::without_properties(of, &data);
+    }
+    let mut reason = got.reason;
+    if let Some(wanted) = &wanted {
+        let converted = mq_wire::convert_message(of, &data, wanted);
+        (of, data) = (converted.described, converted.data);
+        // What does not fit matters more to the application than what it would look like.
+        if reason == Reason::NONE {
+            reason = converted.warning;
+        }
+    }
+    if got.extension_length > 0 {
+        data = extended(&md, of, &data);
+        of = Described {
+            format: FormatName::MD_EXTENSION,
+            encoding: Encoding::NATIVE,
+            ccsid: Coding::NATIVE.ccsid,
+        };
+    }
+    of.describe_in(&mut md);
+    let cc = if reason == Reason::NONE { got.cc } else { CompCode::WARNING };
+    let total_length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    let data = data.slice(..data.len().min(buffer_length as usize));
+    let returned_length = i32::try_from(data.len()).unwrap_or(i32::MAX);
+    Reply::Get { cc, reason, md, gmo: Mqgmo { returned_length, ..got.gmo.clone() }, total_length, data }
+}
+
+/// The data behind an MQMDE, which says what a descriptor of version 1 cannot (mq-objects.md 1.3).
+fn extended(md: &Mqmd, of: Described, data: &[u8]) -> Bytes {
+    let extension = Mqmde {
+        encoding: of.encoding,
+        ccsid: of.ccsid,
+        format: of.format,
+        group_id: md.group_id,
+        msg_seq_number: md.msg_seq_number,
+        offset: md.offset,
+        msg_flags: md.msg_flags,
+        original_length: md.original_length,
+        ..Mqmde::default()
+    };
+    let mut out = BytesMut::with_capacity(Mqmde::length(2) + data.len());
+    extension.encode(&mut Writer::new(&mut out, Coding::NATIVE));
+    out.extend_from_slice(data);
+    out.freeze()
 }

@@ -144,6 +144,8 @@ struct Socket<'a> {
 struct Channel {
     name: ChannelName,
     mca_user: Option<UserId>,
+    /// Of the queue manager.
+    ccsid: mq_wire::Ccsid,
     _instance: Instance,
 }
 
@@ -254,7 +256,8 @@ impl Socket<'_> {
             }
         };
         tracing::debug!(channel = %name, product = %request.product_id, "channel");
-        self.channel = Some(Channel { name, mca_user: view.mca_user, _instance: instance });
+        self.channel =
+            Some(Channel { name, mca_user: view.mca_user, ccsid: view.ccsid, _instance: instance });
         self.machine.channel_accepted(ChannelTerms {
             max_msg_length: view.max_msg_length,
             heartbeat_s: view.heartbeat_s,
@@ -383,9 +386,11 @@ impl Socket<'_> {
     fn deliver(&mut self, answer: ToMq, pending: Pending) {
         let Some(state) = self.conversations.get(&pending.conversation) else { return };
         let (core, bodies) = (Arc::clone(&state.core), self.server.bodies.clone());
+        // A call comes behind the channel.
+        let ccsid = self.channel.as_ref().map_or(mq_wire::Ccsid::UTF_8, |channel| channel.ccsid);
         let ToMq { call: id, needs, reply } = answer;
         self.works.push(async move {
-            let delivered = deliver(core, bodies, needs, reply, &pending.kept).await;
+            let delivered = deliver(core, bodies, needs, reply, ccsid, &pending.kept).await;
             Worked::Delivered { id, pending, delivered }
         });
     }

@@ -265,10 +265,10 @@ async fn what_is_not_persistent_waits_for_no_disk() {
         let gmo = Mqgmo { options: GetOptions::NO_SYNCPOINT, ..Mqgmo::default() };
         app.send(Verb::Get(Box::new(qmgr::GetRequest::new(handle, gmo, 10)))).await.unwrap();
         let answer = app.answers.recv().await.unwrap();
-        let MqReply::Got(_, body) = answer.reply else { panic!("{answer:?}") };
+        let MqReply::Got(_, records) = answer.reply else { panic!("{answer:?}") };
         // Its body is to be had although it is in no batch that the store has.
-        assert_eq!((answer.needs, body.is_cached()), (None, true));
-        assert_eq!(body.read().unwrap().body[..], number.to_be_bytes());
+        assert_eq!((answer.needs, records.first.is_cached()), (None, true));
+        assert_eq!(records.first.read().unwrap().body[..], number.to_be_bytes());
     }
     assert_eq!(live.disk.messages(), [], "the other one waits");
     live.disk.hold(false);
