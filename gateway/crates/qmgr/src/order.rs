@@ -90,7 +90,8 @@ pub(crate) fn arrange(
     let segment = flags.contains(MessageFlags::SEGMENT);
     let last = flags.contains(MessageFlags::LAST_SEGMENT);
     let grouped = flags.contains(MessageFlags::MSG_IN_GROUP);
-    if segment && !last && how.length == 0 {
+    // A report on a segment says its length, whatever data it has.
+    if segment && !last && how.length == 0 && md.msg_type != MsgType::REPORT {
         return Err(Reason::SEGMENT_LENGTH_ZERO);
     }
     let mut warning = Reason::NONE;
@@ -115,7 +116,9 @@ pub(crate) fn arrange(
         md.group_id = new_id();
     }
     set_original_length(md, how.length)?;
-    let end = i32::try_from(how.length).ok().and_then(|length| md.offset.checked_add(length));
+    // A report on a segment stands for all of it, however much of its data it has.
+    let length = if segment { Some(md.original_length) } else { i32::try_from(how.length).ok() };
+    let end = length.and_then(|length| md.offset.checked_add(length));
     let end = end.filter(|end| *end <= PLACE_MAX).ok_or(Reason::OFFSET_ERROR)?;
     let whole = !segment || last;
     let closed = !grouped || (whole && flags.contains(MessageFlags::LAST_MSG_IN_GROUP));
@@ -271,6 +274,17 @@ mod tests {
         check(&[(PART, empty), (MEMBER | PART, empty), (LAST_PART, empty)], &["2253", "2253", "1 1 70 0"]);
         let long = Manner { length: 999_999_999, ..ORDERED };
         check(&[(PART, long), (PART, ORDERED), (PART, FREE)], &["1 1 0 0", "2251", "2 1 70 2242"]);
+    }
+
+    #[test]
+    fn a_report_on_a_segment_stands_for_all_of_it() {
+        let flags = MessageFlags::SEGMENT;
+        let mut md = Mqmd { version: 2, msg_type: MsgType::REPORT, msg_flags: flags, ..Mqmd::default() };
+        md.original_length = 500;
+        let how = Manner { length: 0, ..ORDERED };
+        let (_, kept) = arrange(None, &mut md, how, || GroupId([1; 24])).unwrap();
+        arrange(kept.as_ref(), &mut md, how, || GroupId([2; 24])).unwrap();
+        assert_eq!(md.offset, 500);
     }
 
     #[test]

@@ -8,8 +8,8 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, Mqdlh, Mqmd, Mqod, MsgId, MsgType,
-    OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
+    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, MessageFlags, Mqdlh, Mqmd, Mqod,
+    MsgId, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
 };
 use store::{Batch, Commit, UnitId};
 
@@ -329,7 +329,8 @@ fn asking<'a>(kind: Kind, record: Option<(&Bytes, &'a Bytes)>) -> Option<(Mqmd, 
     kind.is_wanted(&md).then_some((md, body))
 }
 
-/// The descriptor of a report, field by field. `expiry` is what is left of the message's.
+/// The descriptor of a report, field by field. `length` is that of the message's data, `expiry` what is left of its time.
+/// Only where segments are put together does a length count (IBM MQ reference, OriginalLength).
 fn describe(
     now: Now,
     this: QMgrName,
@@ -341,6 +342,7 @@ fn describe(
 ) -> Mqmd {
     let passed = md.report.contains(ReportOptions::PASS_DISCARD_AND_EXPIRY);
     let discard = passed && md.report.contains(ReportOptions::DISCARD_MSG);
+    let segment = md.msg_flags.contains(MessageFlags::SEGMENT);
     let pass_msg_id = md.report.contains(ReportOptions::PASS_MSG_ID);
     let pass_correl_id = md.report.contains(ReportOptions::PASS_CORREL_ID);
     let (put_date, put_time) = put_date_time(now.wall_ms);
@@ -372,6 +374,6 @@ fn describe(
         msg_seq_number: md.msg_seq_number,
         offset: md.offset,
         msg_flags: md.msg_flags,
-        original_length: i32::try_from(length).unwrap_or(i32::MAX),
+        original_length: if segment { i32::try_from(length).unwrap_or(i32::MAX) } else { -1 },
     }
 }

@@ -88,7 +88,7 @@ fn the_descriptor_of_a_report_field_by_field() {
         put_date: Chars::cut("20250101"),
         put_time: Chars::cut("00000000"),
         appl_origin_data: Chars::BLANK,
-        original_length: 5,
+        original_length: -1,
         ..md
     };
     assert_eq!(report.md, expected);
@@ -110,7 +110,7 @@ fn data_of_reports() {
         put(&mut qm, conn, handle, asking(report), PutOptions::empty(), &long[..length]);
         let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
         assert_eq!(report.body, long.as_bytes()[..expected]);
-        assert_eq!(report.md.original_length as usize, length);
+        assert_eq!(report.md.original_length, -1, "it is for segments only");
     }
     // Headers do not count among the hundred.
     let mut header = BytesMut::from(&b"RFH \x02\0\0\0\x24\0\0\0\x22\x02\0\0\xB8\x04\0\0MQSTR   "[..]);
@@ -237,7 +237,7 @@ fn expiration() {
         let envelope = envelope::envelope(&md);
         let body = Bytes::from(vec![7; 250]);
         qm.turn(|qm, now, batch, out| {
-            qm.report_expiration(now, Some((&envelope, &body)), Commit::default(), batch, out)
+            qm.report_expiration(now, Some((&envelope, &body)), Commit::default(), batch, out);
         });
         let report = qm.get(conn, reports, GetOptions::empty()).unwrap();
         assert_eq!((report.md.feedback, report.md.expiry), (Feedback::EXPIRATION, expiry));
@@ -312,11 +312,21 @@ fn a_report_that_cannot_be_put_is_a_dead_letter() {
         assert_eq!((header.put_appl_type, header.put_appl_name.text()), (ApplType::QMGR, "QM1".to_owned()));
         assert_eq!(taken.md.format, FormatName::DEAD_LETTER_HEADER);
         assert_eq!((taken.md.msg_type, taken.md.feedback), (MsgType::REPORT, Feedback::COA));
-        // What version 1 cannot say is behind the MQDLH (mq-objects.md 1.8).
-        assert_eq!(header.format, FormatName::MD_EXTENSION);
-        assert_eq!(taken.body[172 + 72..], *b"data");
+        assert_eq!(header.format, FormatName::STRING);
+        assert_eq!(taken.body[172..], *b"data");
     }
     assert_eq!(qm.qm.reports_dropped(), 0);
+    // What version 1 cannot say is behind the MQDLH (mq-objects.md 1.8).
+    let md = Mqmd {
+        reply_to_q: QName::new("NOQ").unwrap(),
+        msg_flags: MessageFlags::MSG_IN_GROUP,
+        msg_seq_number: 5,
+        ..asking(ReportOptions::COA_WITH_FULL_DATA)
+    };
+    put(&mut qm, conn, handle, md, PutOptions::empty(), "data");
+    let taken = qm.get(conn, dead, GetOptions::empty()).unwrap();
+    assert_eq!((header_of(&taken).format, taken.md.msg_seq_number), (FormatName::MD_EXTENSION, 1));
+    assert_eq!(taken.body[172 + 72..], *b"data");
 }
 
 #[test]
