@@ -109,6 +109,11 @@ final class MqiClose extends MqiArea {
             t.mark(() -> raw.put(copy.getHobj(), raw.md(1), raw.pmo(1, MQPMO_NO_SYNCPOINT), new byte[1]));
             t.mark(() -> raw.close(copy, MQCO_NONE));
         });
+        at("CLOSE-026", t -> {
+            MQQueue queue = t.open("MQI.LOCAL", MQOO_OUTPUT);
+            queue.close();
+            t.mark(queue::close);
+        });
         at("CLOSE-025", t -> {
             MQQueue queue = t.open("MQI.LOCAL", MQOO_OUTPUT);
             t.qm().disconnect();

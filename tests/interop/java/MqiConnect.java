@@ -197,6 +197,17 @@ final class MqiConnect extends MqiArea {
             one.commit();
             t.same("data", "of one", MqiCase.body(t.get(input)));
         });
+        name("CONNECT-041", "*QM1");
+        name("CONNECT-042", "*NOSUCHQM");
+        name("CONNECT-043", "*");
+        options("CONNECT-044", MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK);
+        at("CONNECT-045", t -> t.mark(() -> t.connect("", channel("MQI.NAME.OF.21.CHARS."))));
+        at("CONNECT-046", t -> {
+            MQQueueManager connection = t.connect();
+            connection.disconnect();
+            t.mark(connection::disconnect);
+        });
+        name("CONNECT-047", "Q".repeat(60));
         at("CONNECT-040", t -> {
             MQQueueManager other = t.connect();
             MQQueue waiting = t.open(other, "MQI.LOCAL", MQOO_INPUT_SHARED);

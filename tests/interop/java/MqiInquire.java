@@ -90,6 +90,7 @@ final class MqiInquire extends MqiArea {
         aliasAndRemote();
         others();
         misuses();
+        missing();
         states();
     }
 
@@ -274,6 +275,11 @@ final class MqiInquire extends MqiArea {
             t.text("first text", "MQI.PROCESS", text.substring(0, 48));
             t.text("second text", "MQI.ATTRS", text.substring(48));
         });
+    }
+
+    private void missing() {
+        at("INQUIRE-274", t -> t.mark(() -> t.qm().inquire(null, new int[1], new byte[0])));
+        at("INQUIRE-275", t -> t.mark(() -> t.qm().inquire(new int[] {MQIA_CODED_CHAR_SET_ID}, null, new byte[0])));
     }
 
     private void counts(String id, int count, int integers, int length) {

@@ -183,6 +183,22 @@ final class MqiOpen extends MqiArea {
         object("OPEN-086", 99, "MQI.LOCAL", "", MQOO_INQUIRE);
         object("OPEN-087", -1, "MQI.LOCAL", "", MQOO_INQUIRE);
         object("OPEN-088", MQOT_LOCAL_Q, "MQI.LOCAL", "", MQOO_INQUIRE);
+        object("OPEN-093", MQOT_TOPIC, "MQI.NOSUCH", "", MQOO_OUTPUT);
+        at("OPEN-094", t -> t.mark(() -> t.qm().accessTopic("any/topic", null, 1, MQSO_CREATE)));
+        at("OPEN-095", t -> {
+            MqiRaw raw = t.raw();
+            MQOD descriptor = raw.od(MQOT_Q, "MQI.LOCAL");
+            descriptor.setVersion(5);
+            t.mark(() -> raw.open(descriptor, MQOO_OUTPUT));
+        });
+        at("OPEN-096", t -> {
+            MqiRaw raw = t.raw();
+            MQOD descriptor = raw.od(MQOT_Q, "MQI.LOCAL");
+            descriptor.setVersion(2);
+            descriptor.setRecsPresent(-1);
+            t.mark(() -> raw.open(descriptor, MQOO_OUTPUT));
+        });
+        at("OPEN-097", t -> t.mark(() -> t.qm().accessProcess("SYSTEM.DEFAULT.PROCESS", MQOO_INQUIRE)));
         for (int version = 1; version <= 4; version++) {
             int wanted = version;
             at("OPEN-0" + (88 + version), t -> {
@@ -208,6 +224,7 @@ final class MqiOpen extends MqiArea {
         queue("OPEN-110", "MQI.LOWER/CASE_%1", MQOO_OUTPUT);
         queue("OPEN-111", "MQI.LOCAL\0.2", MQOO_OUTPUT);
         queue("OPEN-112", "MQI-LOCAL", MQOO_OUTPUT);
+        queue("OPEN-115", "MQI.NOSUCH." + "X".repeat(60), MQOO_OUTPUT);
         queue("OPEN-113", "QM1", MQOO_OUTPUT);
         queue("OPEN-114", "MQI.B", MQOO_OUTPUT);
     }

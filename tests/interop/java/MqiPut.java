@@ -168,7 +168,7 @@ final class MqiPut extends MqiArea {
         put1Option("PUT-223", OUT | MQPMO_FAIL_IF_QUIESCING | MQPMO_RESOLVE_LOCAL_Q);
         put1Option("PUT-224", OUT | MQPMO_ALTERNATE_USER_AUTHORITY);
         put1Option("PUT-225", OUT | MQPMO_LOGICAL_ORDER);
-        put1Option("PUT-226", MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT);
+        put1Option("PUT-226", MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT | MQPMO_SYNC_RESPONSE);
         put1Option("PUT-227", OUT | MQPMO_DEFAULT_CONTEXT | MQPMO_SET_ALL_CONTEXT);
         put1Option("PUT-228", OUT | 0x4000_0000);
         at("PUT-229", t -> {
@@ -417,6 +417,26 @@ final class MqiPut extends MqiArea {
                 t.same("data", "v", MqiCase.body(t.get("MQI.LOCAL")));
             });
         }
+        for (int version : new int[] {0, 3}) {
+            at("PUT-34" + version, t -> {
+                MqiRaw raw = t.raw();
+                Hobj handle = raw.open(raw.od(MQOT_Q, "MQI.LOCAL"), MQOO_OUTPUT).getHobj();
+                t.mark(() -> raw.put(handle, raw.md(version), raw.pmo(1, OUT), new byte[1]));
+            });
+        }
+        at("PUT-344", t -> {
+            MqiRaw raw = t.raw();
+            Hobj handle = raw.open(raw.od(MQOT_Q, "MQI.LOCAL"), MQOO_OUTPUT).getHobj();
+            t.mark(() -> raw.put(handle, raw.md(1), raw.pmo(4, OUT), new byte[1]));
+        });
+        at("PUT-345", t -> {
+            MQQueue queue = t.open("MQI.LOCAL", MQOO_OUTPUT);
+            t.mark(() -> queue.put(MqiCase.message("x"), null));
+        });
+        at("PUT-346", t -> {
+            MQQueue queue = t.open("MQI.LOCAL", MQOO_OUTPUT);
+            t.mark(() -> queue.put(null, MqiCase.pmo(OUT)));
+        });
         at("PUT-335", t -> {
             MqiRaw raw = t.raw();
             MQOD descriptor = raw.od(MQOT_PROCESS, "MQI.LOCAL");
