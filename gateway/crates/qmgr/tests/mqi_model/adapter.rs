@@ -176,8 +176,11 @@ impl Engine {
                 None
             }
             Call::Advance { ms } => {
-                self.now.wall_ms += ms;
-                self.now.instant += Duration::from_millis(*ms);
+                for _ in 0..ms / 100 {
+                    self.now.wall_ms += 100;
+                    self.now.instant += Duration::from_millis(100);
+                    self.time_out();
+                }
                 None
             }
             Call::Lost { conn } => {
@@ -202,10 +205,14 @@ impl Engine {
             }
             call => self.verb(call).map(|(conn, hobj, verb)| self.send(conn, hobj, verb)),
         };
+        self.time_out();
+        self.outcomes(own, call, expected)
+    }
+
+    fn time_out(&mut self) {
         while self.qm.poll_timeout().is_some_and(|at| at <= self.now.instant) {
             self.turn(QueueManager::handle_timeout);
         }
-        self.outcomes(own, call, expected)
     }
 
     /// What came of it: of the call itself, and of calls that waited.

@@ -155,6 +155,7 @@ impl Model {
     }
 
     pub(crate) fn apply(&mut self, call: &Call) -> Step {
+        let mut woken = Vec::new();
         let outcome = match call.clone() {
             Call::Connect { conn } => {
                 self.conns.insert(conn, Connection { handles: Vec::new() });
@@ -188,7 +189,7 @@ impl Model {
             }
             Call::Set { hobj, values, .. } => self.set(hobj, &values).unwrap_or_else(Outcome::failed),
             Call::Advance { ms } => {
-                self.now += ms;
+                woken = self.pass(ms);
                 Outcome::ok(Seen::Nothing)
             }
             Call::Crash => {
@@ -197,7 +198,8 @@ impl Model {
             }
         };
         self.expire();
-        Step { outcome, woken: self.wake(), also: std::mem::take(&mut self.also) }
+        woken.extend(self.wake());
+        Step { outcome, woken, also: std::mem::take(&mut self.also) }
     }
 
     pub(crate) fn new_id(&mut self) -> Id {

@@ -6,60 +6,67 @@ use crate::calls::{Body, Conn, Data, Gmo, Got, Hobj, Id, NO_ID, Outcome, Seen};
 
 impl Model {
     pub(crate) fn get(&mut self, conn: Conn, hobj: Hobj, gmo: Gmo, buffer: usize) -> Outcome {
-        if let Err(reason) = self.check_get(conn, hobj, &gmo) {
-            return Outcome::failed(reason);
+        let faults = self.get_faults(conn, hobj, &gmo);
+        if let Some(first) = faults.first().copied() {
+            self.also = faults;
+            return Outcome::failed(first);
         }
         if let Some(outcome) = self.get_now(conn, hobj, &gmo, buffer) {
             return outcome;
         }
-        if gmo.options & GMO_WAIT == 0 || gmo.wait_ms == 0 {
-            return Outcome::failed(2033);
-        }
-        // What was locked is free before the wait begins.
+        // What was locked is free when there is nothing more to browse, and before a wait begins.
         if gmo.options & (GMO_BROWSE_FIRST | GMO_BROWSE_NEXT) != 0 {
             self.unlock(hobj);
+        }
+        if gmo.options & GMO_WAIT == 0 || gmo.wait_ms == 0 {
+            return Outcome::failed(2033);
         }
         let deadline = (gmo.wait_ms >= 0).then(|| self.now + u64::from(gmo.wait_ms.unsigned_abs()));
         self.waiters.push(Waiter { conn, hobj, gmo, buffer, deadline });
         Outcome { cc: 0, reason: 0, seen: Seen::Waits }
     }
 
-    fn check_get(&self, conn: Conn, hobj: Hobj, gmo: &Gmo) -> Result<(), i32> {
-        let handle = self.handle(hobj)?;
-        if handle.conn != conn {
-            return Err(2019);
-        }
+    /// All that is wrong with the call, whatever is on the queue.
+    fn get_faults(&self, conn: Conn, hobj: Hobj, gmo: &Gmo) -> Vec<i32> {
+        let Some(handle) = self.handles.get(&hobj).filter(|handle| handle.conn == conn) else {
+            return vec![2019];
+        };
         let options = gmo.options;
-        let browse = options & GMO_BROWSES != 0;
-        let one_of = |mask: i32| (options & mask).count_ones() <= 1;
-        let syncs = GMO_SYNCPOINT | GMO_NO_SYNCPOINT | GMO_IF_PERSISTENT;
-        let valid = one_of(syncs)
+        let has = |bits: i32| options & bits != 0;
+        let one_of = |bits: i32| (options & bits).count_ones() <= 1;
+        let browse = has(GMO_BROWSES);
+        let valid = one_of(GMO_SYNCPOINT | GMO_NO_SYNCPOINT | GMO_IF_PERSISTENT)
             && one_of(GMO_BROWSES | GMO_UNDER_CURSOR | GMO_UNLOCK)
-            && (!browse || options & (GMO_SYNCPOINT | GMO_IF_PERSISTENT) == 0)
-            && (options & GMO_LOCK == 0 || browse)
-            && (options & GMO_UNLOCK == 0 || options & !(GMO_UNLOCK | GMO_NO_SYNCPOINT) == 0)
-            && (options & (GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARKED) == 0 || browse)
-            && one_of(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARK_HANDLE | GMO_UNMARK_CO_OP);
-        if !valid {
-            return Err(2046);
+            && (!browse || !has(GMO_SYNCPOINT | GMO_IF_PERSISTENT))
+            && (!has(GMO_LOCK) || browse)
+            && (!has(GMO_UNLOCK) || options & !(GMO_UNLOCK | GMO_NO_SYNCPOINT) == 0)
+            && (!has(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARKED) || browse)
+            && one_of(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARK_HANDLE | GMO_UNMARK_CO_OP)
+            // Segments would have to be of one kind.
+            && !(has(GMO_COMPLETE_MSG) && has(GMO_IF_PERSISTENT));
+        let needs_browse = browse || has(GMO_UNDER_CURSOR | GMO_UNLOCK);
+        let needs_input = !browse && !has(GMO_UNLOCK);
+        let token = gmo.matches & MO_TOKEN != 0;
+        let checks = [
+            (!valid, 2046),
+            (gmo.matches & !0x3f != 0, 2247),
+            // A token names one message: IBM allows no wait for it.
+            (token && has(GMO_WAIT), 2331),
+            (needs_browse && handle.options & OO_BROWSE == 0, 2036),
+            (needs_input && handle.options & OO_INPUT_ANY == 0, 2037),
+            (has(GMO_WAIT) && gmo.wait_ms < -1, 2090),
+        ];
+        let mut faults: Vec<i32> =
+            checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, reason)| reason).collect();
+        if !faults.is_empty() {
+            if self.objects[handle.resolved.object].deleted {
+                faults.push(2052);
+            }
+            if handle.resolved.path.iter().any(|index| self.objects[*index].def.get_inhibited) {
+                faults.push(2016);
+            }
         }
-        if gmo.matches & !0x3f != 0 {
-            return Err(2247);
-        }
-        // A token names one message: IBM allows no wait for it.
-        if gmo.matches & MO_TOKEN != 0 && options & GMO_WAIT != 0 {
-            return Err(2331);
-        }
-        if (browse || options & (GMO_UNDER_CURSOR | GMO_UNLOCK) != 0) && handle.options & OO_BROWSE == 0 {
-            return Err(2036);
-        }
-        if !browse && options & GMO_UNLOCK == 0 && handle.options & OO_INPUT_ANY == 0 {
-            return Err(2037);
-        }
-        if options & GMO_WAIT != 0 && gmo.wait_ms < -1 {
-            return Err(2090);
-        }
-        Ok(())
+        faults
     }
 
     /// One look at the queue: what came of it, or nothing suitable.
@@ -85,7 +92,9 @@ impl Model {
             let Some(message) = under.filter(|m| self.visible(m, hobj)).cloned() else {
                 return Some(Outcome::failed(2034));
             };
-            return Some(self.deliver(conn, hobj, gmo, buffer, &[message], 0));
+            let progress = if browse { &handle.browsing } else { &handle.getting };
+            let warning = progress.as_ref().filter(|_| !logical).map_or(0, Progress::incomplete);
+            return Some(self.deliver(conn, hobj, gmo, buffer, &[message], warning));
         }
         if options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical {
             return Some(Outcome::failed(2259));
@@ -368,6 +377,10 @@ impl Model {
                 message.marked = None;
                 message.state = State::GotBy(conn);
             }
+        }
+        // A message that comes back is nobody's old acquaintance.
+        for handle in self.handles.values_mut() {
+            handle.marks.retain(|serial| found.iter().all(|m| m.serial != *serial));
         }
         if !synced {
             self.objects[object].messages.retain(|m| !taken(m));

@@ -1,6 +1,6 @@
 //! Units of work, expiry, waiting calls, crash and restart: mq-objects.md 1.2, 3.2, 3.3 (NPMCLASS, HARDENBO).
 
-use super::{Kind, Message, Model, State, TEMPORARY};
+use super::{Kind, Message, Model, State, TEMPORARY, Waiter};
 use crate::calls::value::*;
 use crate::calls::{Conn, Outcome};
 
@@ -60,7 +60,33 @@ impl Model {
         }
     }
 
-    /// Ends the waiting calls that can end: by a message in the order of waiting, by an inhibited or deleted queue, by time.
+    /// Time goes by in tenths of a second, so that there is an order in what comes of it.
+    pub(crate) fn pass(&mut self, ms: u64) -> Vec<(Conn, Outcome)> {
+        let mut woken = Vec::new();
+        for _ in 0..ms / 100 {
+            self.now += 100;
+            woken.extend(self.end_waits());
+            self.expire();
+            woken.extend(self.wake());
+        }
+        woken
+    }
+
+    /// Ends the waiting calls whose time is over.
+    fn end_waits(&mut self) -> Vec<(Conn, Outcome)> {
+        let now = self.now;
+        let over = |waiter: &Waiter| waiter.deadline.is_some_and(|deadline| deadline <= now);
+        let ended = self
+            .waiters
+            .iter()
+            .filter(|waiter| over(waiter))
+            .map(|waiter| (waiter.conn, Outcome::failed(2033)));
+        let ended = ended.collect();
+        self.waiters.retain(|waiter| !over(waiter));
+        ended
+    }
+
+    /// Ends the waiting calls that can end: by a message in the order of waiting, by an inhibited or deleted queue.
     /// All that only browse come first: IBM says that a message wakes them all, and one of the others.
     pub(crate) fn wake(&mut self) -> Vec<(Conn, Outcome)> {
         let mut woken = Vec::new();
@@ -72,13 +98,7 @@ impl Model {
             let mut at = 0;
             while at < self.waiters.len() {
                 let waiter = self.waiters[at].clone();
-                let outcome = match self.get_now(waiter.conn, waiter.hobj, &waiter.gmo, waiter.buffer) {
-                    Some(outcome) => Some(outcome),
-                    None if waiter.deadline.is_some_and(|deadline| deadline <= self.now) => {
-                        Some(Outcome::failed(2033))
-                    }
-                    None => None,
-                };
+                let outcome = self.get_now(waiter.conn, waiter.hobj, &waiter.gmo, waiter.buffer);
                 match outcome {
                     Some(outcome) => {
                         self.waiters.remove(at);
