@@ -331,6 +331,10 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let raw: [u8; 4] = start.clone().field(structure, "StrucId")?;
+        // IBM's client writes names in the EBCDIC of its queue manager, and identifiers in ASCII all the same.
+        if raw == id {
+            return Ok(());
+        }
         *self = start;
         Err(self.error(structure, "StrucId", DecodeErrorKind::StrucId { found: raw }))
     }
