@@ -5,7 +5,7 @@ use mq_wire::{CompCode, GetOptions, MessageFlags, Mqgmo, OpenOptions, Reason};
 use mqsc::{Attribute, row};
 use store::{Batch, Commit, Id, Position};
 
-use crate::get::{Outcome, Plan, Progress, token};
+use crate::get::{Outcome, Plan, Progress, Which, token};
 use crate::held::Held;
 use crate::index::{Entry, Flags, Key};
 use crate::manager::QueueManager;
@@ -92,6 +92,9 @@ impl QueueManager {
         let mut needs = found.entries().filter_map(shown_by).max();
         let got = Box::new(self.got(now, plan, &found, delivery, reason, taken));
         if !shown {
+            if plan.which == Which::BrowseFirst {
+                self.rewind(conn, plan);
+            }
             return Outcome::Got { got, needs };
         }
         if plan.browses() {
@@ -281,7 +284,7 @@ impl QueueManager {
     fn keep_progress(&mut self, conn: ConnId, plan: &Plan, found: &Found, in_unit: bool) -> Option<Reason> {
         let logical = plan.has(GetOptions::LOGICAL_ORDER);
         let handle = self.connections.get_mut(&conn)?.handles.get_mut(&plan.handle)?;
-        if plan.browses() && plan.which != crate::get::Which::BrowseUnderCursor {
+        if plan.browses() && plan.which != Which::BrowseUnderCursor {
             handle.browsed_logically = Some(logical);
         }
         let before = handle.progress(plan.browses()).copied();
@@ -295,6 +298,15 @@ impl QueueManager {
         let after = Progress::after(before.as_ref(), found.key, last, next_offset, (in_unit, logical));
         *handle.progress_mut(plan.browses()) = Some(Box::new(after));
         if logical { None } else { before.and_then(|before| before.left_incomplete()) }
+    }
+
+    /// The cursor stands before the first message: a browse of the first one that ends in 2080 (IBM MQ reference,
+    /// 2080).
+    fn rewind(&mut self, conn: ConnId, plan: &Plan) {
+        let handle = self.connections.get_mut(&conn).and_then(|c| c.handles.get_mut(&plan.handle));
+        if let Some(handle) = handle {
+            (handle.cursor, handle.browsed, handle.browsed_logically) = (None, None, None);
+        }
     }
 
     /// What a browse leaves behind: the cursor, marks, a lock.

@@ -76,6 +76,8 @@ impl Flags {
     pub(crate) const GROUPED: Self = Self(16);
     /// Its data begins with message properties.
     pub(crate) const PROPERTIES: Self = Self(32);
+    /// It is not persistent, but survives a restart if the store has it: NPMCLASS(HIGH).
+    pub(crate) const KEPT: Self = Self(64);
 
     pub(crate) fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

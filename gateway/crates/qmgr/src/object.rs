@@ -67,6 +67,8 @@ pub(crate) struct Facts {
     pub(crate) fifo: bool,
     pub(crate) transmission: bool,
     pub(crate) harden: bool,
+    /// NPMCLASS(HIGH): what is not persistent stays if the store has it.
+    pub(crate) class_high: bool,
     pub(crate) target: QName,
     pub(crate) rname: QName,
     pub(crate) rqmname: QName,
@@ -89,6 +91,7 @@ impl Facts {
             def_exclusive: attributes.is(Attribute::DEFSOPT, Keyword::EXCL),
             fifo: attributes.is(Attribute::MSGDLVSQ, Keyword::FIFO),
             transmission: attributes.is(Attribute::USAGE, Keyword::XMITQ),
+            class_high: attributes.is(Attribute::NPMCLASS, Keyword::HIGH),
             harden: attributes.flag(Attribute::HARDENBO).unwrap_or(true),
             target: name(Attribute::TARGET),
             rname: name(Attribute::RNAME),

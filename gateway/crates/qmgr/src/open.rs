@@ -53,6 +53,10 @@ impl QueueManager {
         }
         let rights = connection.rights;
         check_no_list(&od)?;
+        // A distribution list: DISTL of the queue manager is NO.
+        if od.version >= 2 && od.recs_present != 0 {
+            return Err(Reason::RECS_PRESENT_ERROR);
+        }
         match od.object_type {
             ObjectType::Q => {}
             ObjectType::Q_MGR => return self.open_queue_manager(conn, od, options),
@@ -293,7 +297,10 @@ impl QueueManager {
         let handle = connection.handle(number)?.clone();
         let mut needs = None;
         let warning = handle.left_incomplete();
-        if options.intersects(both) {
+        // A queue that is gone is closed, whatever was to become of it (IBM MQ reference, 2052).
+        let gone = |route: &Route| !route.remote && self.directory.get(route.used).is_none();
+        let gone = matches!(&handle.target, Target::Queue(route) if gone(route));
+        if options.intersects(both) && !gone {
             let purge = options.contains(CloseOptions::DELETE_PURGE);
             self.check_delete(&handle, purge)?;
             if let Target::Queue(route) = &handle.target {

@@ -165,7 +165,8 @@ impl Specials {
 
     /// Adds what is known of a message to the commit record that makes it real.
     pub(crate) fn write(&self, entry: &Entry, commit: &mut Commit) {
-        if !entry.flags.contains(Flags::SPECIAL) || !entry.persistent() {
+        let survives = entry.persistent() || entry.flags.contains(Flags::KEPT);
+        if !entry.flags.contains(Flags::SPECIAL) || !survives {
             return;
         }
         if let Some(special) = self.get(entry.id) {

@@ -111,14 +111,19 @@ impl QueueManager {
         commit: &mut Commit,
     ) {
         for message in recovered.messages.iter().filter(|message| message.owner.0 >> 63 == 0) {
-            if !message.persistent {
+            // NPMCLASS says whether the others survive, as far as they reached the disk.
+            let kept = |object: &Object| object.facts.class_high && object.local.is_some();
+            if !message.persistent && !self.directory.get(message.owner.0).is_some_and(kept) {
                 commit.kill(message.id, message.place);
                 continue;
             }
             let backouts = backouts.get(&message.id.as_u64()).copied().unwrap_or_default();
             let (number, mut entry) = (message.owner.0, recovered_entry(message, backouts));
             if let Some(special) = specials.get(&message.id.as_u64()) {
-                entry.flags = special.flags().with(Flags::PERSISTENT, true);
+                entry.flags = special
+                    .flags()
+                    .with(Flags::PERSISTENT, message.persistent)
+                    .with(Flags::KEPT, !message.persistent);
                 self.specials.add(message.id, *special);
             }
             if clearing.get(&number).is_some_and(|up_to| message.id <= *up_to) {
@@ -160,7 +165,9 @@ fn recovered_entry(message: &RecoveredMessage, backouts: u16) -> Entry {
         batch: 0,
         backouts,
         priority: message.priority,
-        flags: Flags::PERSISTENT,
+        flags: Flags::default()
+            .with(Flags::PERSISTENT, message.persistent)
+            .with(Flags::KEPT, !message.persistent),
     }
 }
 

@@ -151,7 +151,8 @@ impl QueueManager {
         let joined = prepared.is_cut()
             || arrival
             || (!route.remote && Special::of(&prepared.md, properties).is_some());
-        let own = (unit.is_none() && joined && prepared.is_persistent()).then(|| batch.new_unit());
+        let survives = prepared.is_persistent() || self.is_class_high(route.used);
+        let own = (unit.is_none() && joined && survives).then(|| batch.new_unit());
         let unit = unit.or(own);
         let mut held = Vec::with_capacity(prepared.messages(route.remote));
         let Prepared { md, parts, file, properties, .. } = prepared;
@@ -188,6 +189,11 @@ impl QueueManager {
             batch.commit(commit);
         }
         Ok(held)
+    }
+
+    /// NPMCLASS(HIGH).
+    fn is_class_high(&self, number: u64) -> bool {
+        self.directory.get(number).is_some_and(|object| object.facts.class_high)
     }
 
     #[expect(clippy::too_many_arguments, reason = "all that a record is made of")]
@@ -235,6 +241,7 @@ impl QueueManager {
         self.highest_id = id;
         let flags = special.map_or(Flags::default(), |special| special.flags());
         let flags = flags.with(Flags::PERSISTENT, persistent);
+        let flags = flags.with(Flags::KEPT, !persistent && self.is_class_high(route.used));
         if let Some(special) = special {
             self.specials.add(id, special);
         }
