@@ -3,6 +3,7 @@
 import static com.ibm.mq.constants.CMQC.*;
 
 import com.ibm.mq.MQAsyncStatus;
+import com.ibm.mq.MQException;
 import com.ibm.mq.MQMessage;
 import com.ibm.mq.MQQueue;
 import com.ibm.mq.MQQueueManager;
@@ -44,6 +45,17 @@ final class MqiConnect extends MqiArea {
             t.text("reply-to queue manager", "QM1", got.replyToQueueManagerName);
             t.text("format", "MQSTR", got.format);
             t.same("data", "as bytes", MqiCase.body(got));
+        });
+    }
+
+    /** User and password, in the way of today and in the way of before. */
+    private void credentials(String id, boolean csp) {
+        at(id, t -> {
+            MQQueueManager one = t.connect();
+            MQQueueManager connection = t.markValue(() -> t.connect("QM1", Map.of(USER_ID_PROPERTY, "someone",
+                PASSWORD_PROPERTY, "a password", USE_MQCSP_AUTHENTICATION_PROPERTY, csp)));
+            t.put(t.open(connection, "MQI.LOCAL", MQOO_OUTPUT), "of a user");
+            t.open(one, "MQI.LOCAL", MQOO_OUTPUT).close();
         });
     }
 
@@ -153,8 +165,14 @@ final class MqiConnect extends MqiArea {
             t.reason(MQRC_CHANNEL_NOT_AVAILABLE, () -> t.connect("", channel("MQI.TWO")));
             one.disconnect();
             // The channel ends after the program was told that it is disconnected.
-            Thread.sleep(200);
-            t.mark(() -> t.connect("", channel("MQI.TWO")));
+            t.mark(() -> t.eventually("a place is free", () -> {
+                try {
+                    return t.connect("", channel("MQI.TWO")).isConnected();
+                } catch (MQException e) {
+                    if (e.reasonCode != MQRC_CHANNEL_NOT_AVAILABLE) throw e;
+                    return false;
+                }
+            }));
         });
         at("CONNECT-023", t -> {
             t.connect("", channel("MQI.TWO.CLIENT"));
@@ -181,6 +199,8 @@ final class MqiConnect extends MqiArea {
             MQQueueManager connection = t.markValue(() -> t.connect("", Map.of(USER_ID_PROPERTY, "someone")));
             t.open(connection, "MQI.LOCAL", MQOO_OUTPUT).close();
         });
+        credentials("CONNECT-048", true);
+        credentials("CONNECT-049", false);
         codePage("CONNECT-035", 819);
         codePage("CONNECT-036", 850);
         codePage("CONNECT-037", 1208);

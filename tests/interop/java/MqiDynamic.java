@@ -384,8 +384,8 @@ final class MqiDynamic extends MqiArea {
             MQQueue queue = t.through(relay).accessQueue(PERM, USE, null, name, null);
             t.put(queue, "stays");
             relay.cut();
-            Thread.sleep(100);
             MQQueue look = t.markValue(() -> t.qm().accessQueue(name, MQOO_INQUIRE));
+            t.eventually("nobody reads it any more", () -> look.getOpenInputCount() == 0);
             t.same("depth", 1, look.getCurrentDepth());
         });
     }
