@@ -144,11 +144,30 @@ pub(super) fn reply(reply: qmgr::Reply, kept: &Kept) -> channel::Reply {
             chars: inquired.characters.to_vec(),
         },
         qmgr::Reply::NotGot(not_got) => channel::Reply::failed(not_got.reason),
-        qmgr::Reply::Plain { cc, reason } => channel::Reply::Plain { cc, reason },
+        qmgr::Reply::Plain { cc, reason } => match kept {
+            // MQGMO_UNLOCK: a get that was done, and brings nothing.
+            Kept::Get { request, .. } if cc != CompCode::FAILED => nothing_got(request, cc, reason),
+            _ => channel::Reply::Plain { cc, reason },
+        },
         qmgr::Reply::Reserved { base } => channel::Reply::Reserved { base },
         // A message that was found comes with its record: see `got`.
         qmgr::Reply::Got(_) | qmgr::Reply::ReadFirst(_) => channel::Reply::failed(Reason::UNEXPECTED_ERROR),
     }
+}
+
+/// The reply to a get without a message: what was asked with goes back as it was.
+fn nothing_got(request: &qmgr::GetRequest, cc: CompCode, reason: Reason) -> channel::Reply {
+    let md = Mqmd {
+        version: request.md_version,
+        msg_id: request.msg_id,
+        correl_id: request.correl_id,
+        group_id: request.group_id,
+        msg_seq_number: request.msg_seq_number,
+        offset: request.offset,
+        ..Mqmd::default()
+    };
+    let gmo = request.gmo.clone();
+    channel::Reply::Get { cc, reason, md, gmo, total_length: 0, data: Bytes::new() }
 }
 
 /// What a queue says about puts and gets; what is no queue says nothing of it.

@@ -37,6 +37,16 @@ pub(crate) struct Unit {
     pub(crate) id: Option<UnitId>,
     pub(crate) puts: Vec<Id>,
     pub(crate) gets: Vec<Id>,
+    /// Where handles were in their groups when the unit began, of those that went on in it.
+    pub(crate) orders: Vec<Orders>,
+}
+
+/// Where a handle was in its groups.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    handle: i32,
+    took: Option<Box<Progress>>,
+    put_order: Option<Box<PutOrder>>,
 }
 
 impl Unit {
@@ -167,6 +177,26 @@ impl Connection {
             if let Entry::Vacant(free) = self.handles.entry(number) {
                 free.insert(handle);
                 return number;
+            }
+        }
+    }
+
+    /// Keeps where a handle is in its groups, if the unit of work has not done so: a back-out goes back there.
+    pub(crate) fn keep_orders(&mut self, number: i32) {
+        if self.unit.orders.iter().any(|orders| orders.handle == number) {
+            return;
+        }
+        if let Some(handle) = self.handles.get(&number) {
+            let (took, put_order) = (handle.took.clone(), handle.put_order.clone());
+            self.unit.orders.push(Orders { handle: number, took, put_order });
+        }
+    }
+
+    /// The unit of work is backed out: its handles are where they were.
+    pub(crate) fn restore_orders(&mut self, orders: Vec<Orders>) {
+        for Orders { handle, took, put_order } in orders {
+            if let Some(handle) = self.handles.get_mut(&handle) {
+                (handle.took, handle.put_order) = (took, put_order);
             }
         }
     }

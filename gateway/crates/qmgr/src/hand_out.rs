@@ -283,7 +283,8 @@ impl QueueManager {
     /// Keeps where the handle is in its group, and says what it left incomplete by going on in another way.
     fn keep_progress(&mut self, conn: ConnId, plan: &Plan, found: &Found, in_unit: bool) -> Option<Reason> {
         let logical = plan.has(GetOptions::LOGICAL_ORDER);
-        let handle = self.connections.get_mut(&conn)?.handles.get_mut(&plan.handle)?;
+        let connection = self.connections.get_mut(&conn)?;
+        let handle = connection.handles.get_mut(&plan.handle)?;
         if plan.browses() && plan.which != Which::BrowseUnderCursor {
             handle.browsed_logically = Some(logical);
         }
@@ -296,6 +297,10 @@ impl QueueManager {
         let last = index.member(found.rest.last().map_or(found.key, |(key, _)| *key));
         let next_offset = last.map_or(0, |(spot, member)| index.next_offset(spot, member));
         let after = Progress::after(before.as_ref(), found.key, last, next_offset, (in_unit, logical));
+        if in_unit {
+            connection.keep_orders(plan.handle);
+        }
+        let handle = connection.handles.get_mut(&plan.handle)?;
         *handle.progress_mut(plan.browses()) = Some(Box::new(after));
         if logical { None } else { before.and_then(|before| before.left_incomplete()) }
     }

@@ -53,7 +53,7 @@ impl Table {
 
     /// Takes all that a unit holds.
     pub(crate) fn end(&mut self, unit: Unit) -> Ended {
-        let Unit { id, puts, gets } = unit;
+        let Unit { id, puts, gets, .. } = unit;
         Ended { id, puts: self.take_all(puts), gets: self.take_all(gets) }
     }
 

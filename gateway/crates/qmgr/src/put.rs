@@ -48,11 +48,16 @@ impl QueueManager {
         }
         check_context(handle, pmo.options)?;
         let (route, kept) = (route.clone(), handle.put_order.clone());
+        let (in_unit, begun) = (pmo.options.contains(PutOptions::SYNCPOINT), kept.is_some());
         let put = Put { md, pmo, body, properties, file, passed, kept };
         let (answer, order) = self.put_by(now, conn, &route, put, batch, out)?;
-        let handle = self.connections.get_mut(&conn).and_then(|c| c.handles.get_mut(&number));
-        if let Some(handle) = handle {
-            handle.put_order = order;
+        if let Some(connection) = self.connections.get_mut(&conn) {
+            if in_unit && (begun || order.is_some()) {
+                connection.keep_orders(number);
+            }
+            if let Some(handle) = connection.handles.get_mut(&number) {
+                handle.put_order = order;
+            }
         }
         Ok(answer)
     }

@@ -46,7 +46,8 @@ impl QueueManager {
     /// Backs out the unit of work of a connection: what it put never was, what it got is back at its place.
     pub(crate) fn back_out(&mut self, now: Now, conn: ConnId, batch: &mut Batch, out: &mut Vec<Effect>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
-        let unit = std::mem::take(&mut connection.unit);
+        let mut unit = std::mem::take(&mut connection.unit);
+        connection.restore_orders(std::mem::take(&mut unit.orders));
         let unit = self.held.end(unit);
         self.forget_puts(&unit, batch);
         self.put_back(now, unit.gets, batch, out);
