@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mq_wire::{ApplName, ApplType, OpenOptions, QMgrName, QName, Reason, UserId};
+use mq_wire::{ApplName, ApplType, ObjectType, OpenOptions, QMgrName, QName, Reason, UserId};
 use store::{Id, UnitId};
 
 use crate::get::Progress;
@@ -115,7 +115,7 @@ impl Handle {
 pub(crate) enum Target {
     QueueManager,
     /// A default object of a type of which there are no others: a process, a namelist.
-    Default,
+    Default(ObjectType),
     Queue(Arc<Route>),
 }
 

@@ -102,7 +102,7 @@ impl QueueManager {
         held || self.connections.values().any(|connection| {
             connection.handles.values().any(|handle| match &handle.target {
                 Target::Queue(route) => route.passes(number),
-                Target::QueueManager | Target::Default => false,
+                Target::QueueManager | Target::Default(_) => false,
             })
         })
     }

@@ -1,13 +1,14 @@
 //! MQINQ, and the values that an attribute has: as it was defined, or as the queue manager supplies it. MQSET is in `set`.
 
 use bytes::{BufMut, BytesMut};
-use mq_wire::{CompCode, ObjectName, OpenOptions, QName, Reason, Selector};
+use mq_wire::{CompCode, ObjectName, ObjectType, OpenOptions, QName, Reason, Selector};
 use mqsc::{Attribute, Attributes, Keyword, ObjectKind, Value, row, row_by_selector};
 
 use crate::connection::Target;
 use crate::manager::{Answer, QueueManager};
 use crate::object::{Definition, Dynamic};
 use crate::queue::{Local, needs};
+use crate::shipped::{self, Shipped};
 use crate::verb::{ConnId, Inquired, Reply};
 
 /// Selectors of characters begin here (MQCA_FIRST), those of integers below.
@@ -36,22 +37,26 @@ impl QueueManager {
         if !handle.options.contains(OpenOptions::INQUIRE) {
             return Err(Reason::NOT_OPEN_FOR_INQUIRE);
         }
-        let (definition, local, position) = match &handle.target {
-            Target::QueueManager => (&self.this, None, needs(self.this_position)),
-            // It has nothing that could be asked for.
-            Target::Default => return Err(Reason::SELECTOR_ERROR),
+        let (asked, position) = match &handle.target {
+            Target::QueueManager => (Asked::Object(&self.this, None), needs(self.this_position)),
+            Target::Default(kind) => (Asked::Shipped(*kind), needs(self.this_position)),
             Target::Queue(route) => {
                 route.check(&self.directory)?;
                 // An alias is asked about itself, not about what it leads to.
                 let object = self.directory.get(route.first).ok_or(Reason::OBJECT_CHANGED)?;
-                (&object.definition, object.local.as_deref(), self.position_of(route.first))
+                let asked = Asked::Object(&object.definition, object.local.as_deref());
+                (asked, self.position_of(route.first))
             }
         };
         let (mut integers, mut characters) = (Vec::new(), BytesMut::new());
         // Of several warnings the first of these is given.
         let (mut for_other_type, mut too_few, mut too_short) = (false, false, false);
         for selector in selectors {
-            let value = match self.selected(definition, local, *selector)? {
+            let selected = match asked {
+                Asked::Object(definition, local) => self.selected(definition, local, *selector)?,
+                Asked::Shipped(kind) => self.shipped(kind, *selector)?,
+            };
+            let value = match selected {
                 Selected::NotForType(length) => {
                     for_other_type = true;
                     match length {
@@ -81,6 +86,17 @@ impl QueueManager {
         };
         let inquired = Inquired { cc, reason, integers, characters: characters.freeze() };
         Ok(Answer::at(position, Reply::Inquired(Box::new(inquired))))
+    }
+
+    fn shipped(&self, kind: ObjectType, selector: i32) -> Result<Selected, Reason> {
+        let [(date, time), _] = Self::dates(&self.this);
+        let padded = |text: &str, length| Selected::Characters(format!("{text:length$}").into_bytes());
+        Ok(match shipped::value(kind, selector).ok_or(Reason::SELECTOR_ERROR)? {
+            Shipped::Integer(value) => Selected::Integer(value),
+            Shipped::Text(text, length) => padded(text, length),
+            Shipped::MadeDate => padded(&date, 12),
+            Shipped::MadeTime => padded(&time, 8),
+        })
     }
 
     fn selected(
@@ -168,6 +184,13 @@ impl QueueManager {
 
 /// The command queue, which the queue manager names (mq-objects.md 3.2).
 pub(crate) const COMMAND_QUEUE: &str = "SYSTEM.ADMIN.COMMAND.QUEUE";
+
+/// What is asked about.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Object(&'a Definition, Option<&'a Local>),
+    Shipped(ObjectType),
+}
 
 enum Selected {
     Integer(i32),

@@ -31,7 +31,7 @@
 //! | module | what |
 //! |---|---|
 //! | `verb`, `settings` | what crosses the seam |
-//! | `attributes`, `object`, `defaults` | definitions: the table of attributes, their record, the default objects |
+//! | `attributes`, `object`, `defaults`, `shipped` | definitions: the table of attributes, their record, the default objects |
 //! | `resolve`, `route` | name resolution (mq-objects.md 5), and its explanation |
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `set`, `unit` | the verbs |
@@ -79,6 +79,7 @@ mod run;
 mod segment;
 mod set;
 mod settings;
+mod shipped;
 mod special;
 mod start;
 mod sweep;

@@ -16,6 +16,7 @@ use crate::object::{Definition, Dynamic};
 use crate::put::check_no_list;
 use crate::queue::Object;
 use crate::resolve::{How, Resolution};
+use crate::shipped;
 use crate::verb::{ConnId, Effect, Now, OpenRequest, Opened, QueueDefaults, Reply, Rights};
 
 const INPUT: OpenOptions =
@@ -197,10 +198,7 @@ impl QueueManager {
     /// Processes and namelists cannot be defined here, but each type has its default object.
     fn open_default(&mut self, conn: ConnId, mut od: Mqod, options: OpenOptions) -> Result<Answer, Reason> {
         self.check_local(od.object_q_mgr_name)?;
-        let name = match od.object_type {
-            ObjectType::PROCESS => "SYSTEM.DEFAULT.PROCESS",
-            _ => "SYSTEM.DEFAULT.NAMELIST",
-        };
+        let name = shipped::name(od.object_type).ok_or(Reason::OBJECT_TYPE_ERROR)?;
         if od.object_name != ObjectName(Chars::cut(name)) {
             return Err(Reason::UNKNOWN_OBJECT_NAME);
         }
@@ -214,7 +212,7 @@ impl QueueManager {
         if od.version >= 3 {
             (od.resolved_q_name, od.resolved_q_mgr_name) = (ObjectName::BLANK, QMgrName::BLANK);
         }
-        let handle = connection.add(Handle::new(options, Target::Default));
+        let handle = connection.add(Handle::new(options, Target::Default(od.object_type)));
         Ok(Answer::now(Reply::Opened(Box::new(Opened { handle, od, options, defaults: None }))))
     }
 

@@ -237,6 +237,38 @@ fn every_selector_of_every_type_of_object() {
 }
 
 #[test]
+fn the_process_and_the_namelist_that_there_are() {
+    let mut world = world();
+    let mut asked = 0;
+    for (object_type, name, selectors) in [
+        (
+            ObjectType::PROCESS,
+            "SYSTEM.DEFAULT.PROCESS",
+            &[(1, 0), (2001, 256), (2007, 128), (2011, 64), (2012, 48), (2021, 128), (2027, 12), (2028, 8)][..],
+        ),
+        (
+            ObjectType::NAMELIST,
+            "SYSTEM.DEFAULT.NAMELIST",
+            &[(19, 0), (2009, 64), (2010, 48), (2027, 12), (2028, 8)],
+        ),
+    ] {
+        let od = Mqod { object_type, ..od("", name) };
+        let handle = world.qm.open_od(world.conn, od, OpenOptions::INQUIRE).unwrap().handle;
+        for (selector, length) in selectors {
+            let inquired = world.inquire(handle, &[*selector], (9, 999)).unwrap();
+            let found = (inquired.reason, inquired.integers.len(), inquired.characters.len());
+            assert_eq!(found, (Reason::NONE, usize::from(*length == 0), *length), "{selector}");
+            asked += 1;
+        }
+        for selector in [3, 20, 2016, 2015, 9_999] {
+            assert_eq!(world.inquire(handle, &[selector], (9, 99)).err(), Some(Reason::SELECTOR_ERROR));
+        }
+        assert_eq!(world.set(handle, &[10], &[1], ""), 2040);
+    }
+    println!("MQINQ: {asked} selectors of the default process and namelist");
+}
+
+#[test]
 fn what_there_is_no_room_for_is_left_out() {
     let mut world = world();
     let local = world.local;
