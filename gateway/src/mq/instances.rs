@@ -1,5 +1,5 @@
 //! How many sockets a channel serves: MAXINST of all clients, MAXINSTC of one address (mq-objects.md 3.7). What is over
-//! is refused with the status that clients know as 2025.
+//! is refused with the status that clients know as 2537, channel not available.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -251,8 +251,9 @@ impl Socket<'_> {
         let instance = match self.server.instances.enter(name, self.peer.ip(), all_max, client_max) {
             Ok(instance) => instance,
             Err(full) => {
+                // MQRC 2537 to the client; 2025 would be about connections of the queue manager.
                 tracing::warn!(peer = %self.peer, channel = %name, "refused: {full}");
-                return Ok(self.machine.channel_refused(StatusCode::CONNECTION_LIMIT)?);
+                return Ok(self.machine.channel_refused(StatusCode::CHANNEL_UNAVAILABLE)?);
             }
         };
         tracing::debug!(channel = %name, product = %request.product_id, "channel");

@@ -7,10 +7,10 @@ use mq_wire::{
 
 /// The answer to one request, with completion code and reason.
 ///
-/// Every request takes the variant of its name, Close, Set, Commit, Back, Disconnect and Stat take [`Reply::Plain`]. A
-/// failure may be a [`Reply::Plain`] for every request: the machine adds what the client insists on (a failed MQOPEN
-/// carries the whole body of the request, mq-wire-observed-base.md 4.1). Structures go out in the version in which
-/// they were asked, whatever the `version` here is.
+/// Every request takes the variant of its name; Close, Set, Commit, Back, Disconnect and Stat take [`Reply::Plain`], and
+/// so does a get that unlocks. A failure may be a [`Reply::Plain`] for every request: the machine adds what the client
+/// insists on (a failed MQOPEN carries the whole body of the request, mq-wire-observed-base.md 4.1). Structures go out
+/// in the version in which they were asked, whatever the `version` here is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// MQCONN.

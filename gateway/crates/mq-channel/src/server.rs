@@ -272,8 +272,9 @@ impl ServerConnection {
             State::Closed => return,
             State::Start => {}
             State::Open(open) => {
-                open.stop(&mut self.shared);
-                self.shared.refuse(StatusCode::QM_TERMINATING);
+                if open.stop(&mut self.shared) {
+                    self.shared.refuse(StatusCode::QM_TERMINATING);
+                }
             }
             State::Deciding { .. } | State::Agreeing { .. } => {
                 self.shared.refuse(StatusCode::QM_TERMINATING);

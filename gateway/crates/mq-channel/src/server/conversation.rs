@@ -231,15 +231,18 @@ impl Conversation {
         self.deadline = None;
     }
 
-    /// The queue manager stops: a get that waits is told, what else is open is not, since it may have been done.
-    pub(crate) fn stop(&mut self, shared: &mut Shared) {
+    /// The queue manager stops: a get that waits is told, what else is open is not, since it may have been done. Says
+    /// whether it was told.
+    pub(crate) fn stop(&mut self, shared: &mut Shared) -> bool {
         if let State::Calling(calling) = std::mem::replace(&mut self.state, State::Disconnected)
             && calling.form.is_get()
         {
             let Calling { to, form, .. } = *calling;
             let message = form.failed(Reason::Q_MGR_STOPPING, shared.outbound.coding());
             shared.outbound.call(to, &message);
+            return true;
         }
+        false
     }
 
     /// When the handshake must be over, or the client have ended.

@@ -7,9 +7,9 @@ mod wrong;
 
 use bytes::BytesMut;
 use mq_wire::{
-    ApiHeader, AttributesBody, Call, Chars, Coding, ConnectBody, Field, InquireBody, Mqod, Mqpmo, OpenBody,
-    OpenOptions, PutOptions, Reason, SegmentType, SpiCall, SpiHeader, SpiOpen, SpiQuery, SpiReserve,
-    StatBody,
+    ApiHeader, AttributesBody, Call, Chars, Coding, ConnectBody, Field, GetOptions, InquireBody, Mqgmo, Mqmd,
+    Mqod, Mqpmo, OpenBody, OpenOptions, PutOptions, Reason, SegmentType, SpiCall, SpiHeader, SpiOpen,
+    SpiQuery, SpiReserve, StatBody,
 };
 
 use crate::error::PeerError;
@@ -75,6 +75,8 @@ enum FormBody {
         md: i32,
         gmo: i32,
         buffer_length: u32,
+        /// Of an unlock, which brings no message: what goes back.
+        unlocks: Option<Box<(Mqmd, Mqgmo)>>,
     },
     Inquire(InquireBody),
     Stat(Box<StatBody>),
@@ -109,14 +111,14 @@ pub(crate) fn ask(
             (Request::Connect(Box::new(connect)), FormBody::Connect(body))
         }
         Call::Open(body) => {
-            refusal = refusal_of_records(body.od.records());
+            refusal = no_list(&body.od);
             let request = Request::Open { od: Box::new(body.od.clone()), options: body.options };
             (request, FormBody::Open(body))
         }
         Call::Close(body) => (Request::Close { handle, options: body.options }, FormBody::Close),
         Call::Put(body) => {
             silent = Silent::of(agreed, body.pmo.options);
-            refusal = refusal_of_records(body.pmo.records()).or_else(|| too_long(body.data.len(), agreed));
+            refusal = no_records(&body.pmo).or_else(|| too_long(body.data.len(), agreed));
             let form = FormBody::Put {
                 md: body.md.version,
                 pmo: body.pmo.version,
@@ -128,8 +130,8 @@ pub(crate) fn ask(
         Call::Put1(body) => {
             let put = body.put;
             silent = Silent::of(agreed, put.pmo.options);
-            refusal = refusal_of_records(body.od.records())
-                .or_else(|| refusal_of_records(put.pmo.records()))
+            refusal = no_list(&body.od)
+                .or_else(|| no_records(&put.pmo))
                 .or_else(|| too_long(put.data.len(), agreed));
             let form = FormBody::Put1 {
                 od: Box::new(body.od.clone()),
@@ -141,10 +143,12 @@ pub(crate) fn ask(
             (Request::Put1 { od: Box::new(body.od), md: put.md, pmo: put.pmo, data }, form)
         }
         Call::Get(body) => {
+            let unlocks = body.gmo.options.contains(GetOptions::UNLOCK);
             let form = FormBody::Get {
                 md: body.md.version,
                 gmo: body.gmo.version,
                 buffer_length: body.buffer_length,
+                unlocks: unlocks.then(|| Box::new((body.md.clone(), body.gmo.clone()))),
             };
             if i32::try_from(body.buffer_length).is_err() {
                 refusal = Some(Reason::BUFFER_LENGTH_ERROR);
@@ -183,7 +187,7 @@ pub(crate) fn ask(
             SpiCall::Open(open) => {
                 let request =
                     Request::Open { od: Box::new(open.od.clone()), options: open.lpoo.open_options };
-                refusal = refusal_of_records(open.od.records());
+                refusal = no_list(&open.od);
                 (request, FormBody::SpiOpen(body.header, open))
             }
             SpiCall::Query(query) => {
@@ -292,9 +296,14 @@ impl Silent {
 /// More attributes than there are; a count from outside must not become an allocation.
 const ATTRIBUTES_MAX: u32 = 32_768;
 
-/// Distribution lists are not served.
-fn refusal_of_records(records: i32) -> Option<Reason> {
-    (records != 0).then_some(Reason::RECS_PRESENT_ERROR)
+/// Distribution lists are not served: a descriptor with records is not valid. Older versions have none.
+fn no_list(od: &Mqod) -> Option<Reason> {
+    (od.version >= 2 && od.recs_present != 0).then_some(Reason::OD_ERROR)
+}
+
+/// The same of the put-message options.
+fn no_records(pmo: &Mqpmo) -> Option<Reason> {
+    (pmo.version >= 2 && pmo.recs_present != 0).then_some(Reason::PMO_ERROR)
 }
 
 /// A message longer than the channel allows, which the client did not find itself.
@@ -320,21 +329,4 @@ fn chars_out(chars: Vec<u8>, coding: Coding) -> Vec<u8> {
         Chars::<1>::from_bytes([byte]).write(&mut out, coding);
     }
     out.to_vec()
-}
-
-/// How many records of a distribution list come with a structure; older versions have none.
-trait Records {
-    fn records(&self) -> i32;
-}
-
-impl Records for Mqod {
-    fn records(&self) -> i32 {
-        if self.version >= 2 { self.recs_present } else { 0 }
-    }
-}
-
-impl Records for Mqpmo {
-    fn records(&self) -> i32 {
-        if self.version >= 2 { self.recs_present } else { 0 }
-    }
 }

@@ -133,11 +133,14 @@ impl Open {
         self.conversations.get(&call.conversation).is_none_or(|conversation| conversation.is_awaited(call))
     }
 
-    /// The queue manager stops.
-    pub(crate) fn stop(&mut self, shared: &mut Shared) {
+    /// The queue manager stops. Says whether a status should follow: without sharing a client that was just answered
+    /// takes it for the answer.
+    pub(crate) fn stop(&mut self, shared: &mut Shared) -> bool {
+        let mut answered = false;
         for conversation in self.conversations.values_mut() {
-            conversation.stop(shared);
+            answered |= conversation.stop(shared);
         }
+        self.agreed.is_shared() || !answered
     }
 
     /// When [`Self::handle_timeout`] has something to do.

@@ -67,8 +67,8 @@ fn every_byte_of_every_segment_wrong() {
         for index in 0..segments.len() {
             // Headers and structures; behind them is message data.
             let places = segments[index].len().min(260);
-            for place in (0..places).step_by(if places > 120 { 3 } else { 1 }) {
-                for value in [0x00, 0x7F, 0xFF, segments[index][place] ^ 0x01] {
+            for place in (0..places).step_by(if places > 120 { 5 } else { 2 }) {
+                for value in [0x00, 0xFF, segments[index][place] ^ 0x01] {
                     let mut wrong = segments[index].clone();
                     wrong[place] = value;
                     let (before, after) = (&segments[..index], segments.get(index + 1));

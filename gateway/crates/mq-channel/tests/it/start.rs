@@ -8,8 +8,8 @@ use mq_channel::{
     ServerConfig, ServerConnection,
 };
 use mq_wire::{
-    Body, ByteOrder, CapFlags1, CapFlags2, CapFlags3, Ccsid, Coding, Encoding, ErrFlags1, InitialData,
-    Reason, SegmentHeader, SegmentKind, SegmentType, StatusCode,
+    Body, ByteOrder, CapFlags1, CapFlags2, CapFlags3, Ccsid, Coding, Encoding, ErrFlags1, GetOptions,
+    InitialData, Mqgmo, Mqmd, Reason, SegmentHeader, SegmentKind, SegmentType, StatusCode,
 };
 
 use crate::pair::{Pair, client_config, connect_reply, segment, segment_with, server_config};
@@ -164,6 +164,20 @@ fn a_queue_manager_that_ends_breaks_the_connection() {
     pair.server.terminate();
     let error = pair.try_drive().unwrap_err();
     assert_eq!(error, ConnectionError::Refused(StatusCode::QM_TERMINATING));
+    assert!(pair.server.is_finished());
+}
+
+#[test]
+fn a_get_that_waits_when_the_queue_manager_ends_is_told() {
+    let mut pair = Pair::connected();
+    let gmo = Mqgmo { options: GetOptions::WAIT, wait_interval: -1, ..Mqgmo::default() };
+    let request = Request::Get { handle: 2, md: Mqmd::default(), gmo, buffer_length: 10 };
+    let call = pair.client.call(pair.time, request).unwrap();
+    pair.drive();
+    pair.server.terminate();
+    pair.drive();
+    let reply = Reply::failed(Reason::Q_MGR_STOPPING);
+    assert_eq!(pair.client.poll_event(), Some(ClientEvent::Reply { call, reply }));
     assert!(pair.server.is_finished());
 }
 

@@ -122,7 +122,7 @@ fn distribution_lists_are_not_supported() {
     let body = Body::Call(ApiHeader::default(), Call::Open(Box::new(open)));
     pair.server.handle_bytes(pair.time, &segment(SegmentType::MQOPEN, 0x30, &body)).unwrap();
     assert_eq!(pair.server.poll_event(), None);
-    assert_eq!(pair.server.poll_output().unwrap()[36..40], 2154_u32.to_le_bytes());
+    assert_eq!(pair.server.poll_output().unwrap()[36..40], 2044_u32.to_le_bytes());
     assert_eq!(pair.round(Request::Commit, Reply::DONE).1, Reply::DONE, "the connection goes on");
 }
 
@@ -181,6 +181,19 @@ fn get() {
         let (seen, told) = pair.round(request.clone(), given);
         assert_eq!(seen, request);
         assert_eq!(told, Reply::Get { cc: OK.0, reason: OK.1, md, gmo, total_length: 5, data });
+    }
+}
+
+#[test]
+fn an_unlock_brings_no_message() {
+    let mut pair = Pair::connected();
+    for (cc, reason) in [OK, (CompCode::WARNING, Reason::NO_MSG_LOCKED)] {
+        let md = Mqmd { msg_id: MsgId([3; 24]), ..Mqmd::default() };
+        let gmo = Mqgmo { version: 2, options: GetOptions::UNLOCK, ..Mqgmo::default() };
+        let request = Request::Get { handle: 2, md: md.clone(), gmo: gmo.clone(), buffer_length: 0 };
+        let (_, told) = pair.round(request, Reply::Plain { cc, reason });
+        let data = Bytes::new();
+        assert_eq!(told, Reply::Get { cc, reason, md, gmo, total_length: 0, data });
     }
 }
 

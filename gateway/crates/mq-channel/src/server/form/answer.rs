@@ -46,7 +46,7 @@ impl Form {
                 put: put_reply(md, md_version, pmo, pmo_version, data_length),
             })),
             (
-                FormBody::Get { md: md_version, gmo: gmo_version, buffer_length },
+                FormBody::Get { md: md_version, gmo: gmo_version, buffer_length, .. },
                 Reply::Get { md, gmo, total_length, data, .. },
             ) => {
                 if data.len() > buffer_length as usize {
@@ -59,6 +59,13 @@ impl Form {
                     data_length: total_length,
                     data: Bytes::new(),
                 }))
+            }
+            (
+                FormBody::Get { unlocks: Some(asked), .. },
+                Reply::Plain { cc: CompCode::OK | CompCode::WARNING, .. },
+            ) => {
+                let (md, gmo) = *asked;
+                Call::GetReply(Box::new(GetReplyBody { md, gmo, data_length: 0, data: Bytes::new() }))
             }
             (FormBody::Inquire(asked), Reply::Inquire { ints, chars, .. }) => {
                 inquire_reply(asked, ints, chars, out)
