@@ -48,6 +48,21 @@ final class MqiConnect extends MqiArea {
         });
     }
 
+    /** A place on a channel with few: an instance ends after its program was told that it is disconnected. */
+    private static MQQueueManager place(MqiCase t, String name) throws Exception {
+        MQQueueManager[] place = {null};
+        t.eventually("a place is free", () -> {
+            try {
+                place[0] = t.connect("", channel(name));
+                return true;
+            } catch (MQException e) {
+                if (e.reasonCode != MQRC_CHANNEL_NOT_AVAILABLE) throw e;
+                return false;
+            }
+        });
+        return place[0];
+    }
+
     /** User and password, in the way of today and in the way of before. */
     private void credentials(String id, boolean csp) {
         at(id, t -> {
@@ -155,28 +170,20 @@ final class MqiConnect extends MqiArea {
             t.mark(() -> connection.accessQueue("MQI.LOCAL", MQOO_OUTPUT));
         });
         at("CONNECT-021", t -> {
-            t.connect("", channel("MQI.TWO"));
-            t.connect("", channel("MQI.TWO"));
+            place(t, "MQI.TWO");
+            place(t, "MQI.TWO");
             t.mark(() -> t.connect("", channel("MQI.TWO")));
         });
         at("CONNECT-022", t -> {
-            MQQueueManager one = t.connect("", channel("MQI.TWO"));
-            t.connect("", channel("MQI.TWO"));
+            MQQueueManager one = place(t, "MQI.TWO");
+            place(t, "MQI.TWO");
             t.reason(MQRC_CHANNEL_NOT_AVAILABLE, () -> t.connect("", channel("MQI.TWO")));
             one.disconnect();
-            // The channel ends after the program was told that it is disconnected.
-            t.mark(() -> t.eventually("a place is free", () -> {
-                try {
-                    return t.connect("", channel("MQI.TWO")).isConnected();
-                } catch (MQException e) {
-                    if (e.reasonCode != MQRC_CHANNEL_NOT_AVAILABLE) throw e;
-                    return false;
-                }
-            }));
+            t.mark(() -> place(t, "MQI.TWO"));
         });
         at("CONNECT-023", t -> {
-            t.connect("", channel("MQI.TWO.CLIENT"));
-            t.connect("", channel("MQI.TWO.CLIENT"));
+            place(t, "MQI.TWO.CLIENT");
+            place(t, "MQI.TWO.CLIENT");
             t.mark(() -> t.connect("", channel("MQI.TWO.CLIENT")));
         });
         at("CONNECT-024", t -> t.mark(() -> t.connect("", channel("MQI.NONE"))));
