@@ -66,6 +66,7 @@ pub(crate) mod value {
     pub(crate) const GMO_UNMARK_CO_OP: i32 = 0x0040_0000;
     pub(crate) const GMO_UNMARK_HANDLE: i32 = 0x0080_0000;
     pub(crate) const GMO_UNMARKED: i32 = 0x0100_0000;
+    pub(crate) const GMO_MARKS: i32 = 0x01f0_0000;
 
     pub(crate) const MO_MSG_ID: i32 = 0x1;
     pub(crate) const MO_CORREL_ID: i32 = 0x2;

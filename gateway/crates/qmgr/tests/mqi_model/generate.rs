@@ -85,6 +85,12 @@ impl Generator {
         let handle = &model.handles[&hobj];
         match self.random.below(1000) {
             0..5 => Call::Disconnect { conn },
+            // A known fault, see `expiry_of_locked`.
+            5..35
+                if !self.features.expiry_of_locked && model.handles.values().any(|h| h.locked.is_some()) =>
+            {
+                Call::Commit { conn }
+            }
             5..35 => Call::Advance { ms: 100 * (1 + self.random.below(20) as u64) },
             35..75 => self.open(conn, model),
             75..120 => self.close(conn, hobj, handle, model),

@@ -37,9 +37,10 @@ features! {
     groups true, "groups put, in logical order and out of it";
     segments true, "segments put, the same way";
     group_matches true, "gets by group, number and offset";
-    logical false, "gets and browses in logical order, MQGMO_ALL_MSGS_AVAILABLE";
+    logical true, "gets and browses in logical order, MQGMO_ALL_MSGS_AVAILABLE";
     complete true, "MQGMO_COMPLETE_MSG, MQGMO_ALL_SEGMENTS_AVAILABLE";
     locks true, "MQGMO_LOCK and MQGMO_UNLOCK";
+    expiry_of_locked false, "time that goes by while a message is locked";
     marks true, "marks of browsed messages";
     truncation true, "buffers that are too small";
     first_truncated false, "MQGMO_BROWSE_FIRST among them";

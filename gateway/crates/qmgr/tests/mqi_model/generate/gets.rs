@@ -28,7 +28,11 @@ impl Generator {
         } else if self.features.locks && self.random.percent(15) {
             options |= GMO_LOCK;
         }
-        if self.features.marks && options & GMO_BROWSES != 0 && self.random.percent(30) {
+        if self.features.marks
+            && options & GMO_LOCK == 0
+            && options & GMO_BROWSES != 0
+            && self.random.percent(30)
+        {
             options |= self.marks(handle.options & OO_CO_OP != 0, under);
         }
         let mut gmo = Gmo {
@@ -121,7 +125,7 @@ impl Generator {
 
     /// Logical order and its relatives, with match options that go with them.
     fn grouping(&mut self, gmo: &mut Gmo, handle: &Handle) {
-        if !self.features.logical {
+        if !self.features.logical || gmo.options & GMO_MARKS != 0 {
             return;
         }
         let browse = gmo.options & GMO_BROWSES != 0;
@@ -132,7 +136,8 @@ impl Generator {
         let logical = self.random.percent(chance);
         if if next && self.random.percent(95) { handle.cursor_logical } else { logical } {
             gmo.options |= GMO_LOGICAL_ORDER;
-            gmo.matches &= MO_GROUP_ID;
+            // Within a group the next message is given: there is nothing to match (2247).
+            gmo.matches &= if unfinished.is_some() { 0 } else { MO_GROUP_ID };
             if let Some(progress) = unfinished.filter(|_| !browse && !self.random.percent(1)) {
                 gmo.options &= !(GMO_SYNCPOINT | GMO_NO_SYNCPOINT | GMO_IF_PERSISTENT);
                 gmo.options |= if progress.synced { GMO_SYNCPOINT } else { 0 };

@@ -64,6 +64,29 @@ impl Generator {
         md
     }
 
+    /// A member of a group, or a segment, in no order. No group has two of a number: nobody says which of them is meant.
+    fn member(&mut self, md: &mut Md, data: &mut Vec<u8>, model: &Model) {
+        let number = self.counter / 20;
+        let segments = self.features.segments && self.random.percent(20);
+        let count = if segments { 3 } else { 2 + (number % 3) as i32 };
+        let group_id = id(&format!("{}.{number}", if segments { "parts" } else { "group" }));
+        let mut all =
+            model.objects.iter().flat_map(|object| &object.messages).filter(|m| m.md.group_id == group_id);
+        let at = self.random.below(count as usize) as i32;
+        let (seq, offset) = if segments { (1, 20 * at) } else { (at + 1, 0) };
+        if all.any(|m| m.md.seq == seq && m.md.offset == offset) {
+            return;
+        }
+        (md.group_id, md.seq, md.offset) = (group_id, seq, offset);
+        if segments {
+            data.resize(20, b's');
+            md.persistence = 0;
+            md.flags = if at == count - 1 { MF_LAST_SEGMENT } else { MF_SEGMENT };
+        } else {
+            md.flags = if at == count - 1 { MF_LAST_IN_GROUP } else { MF_IN_GROUP };
+        }
+    }
+
     fn reports(&mut self, md: &mut Md) {
         let mut kinds = Vec::new();
         let Features { coa, cod, expirations, .. } = self.features;
@@ -154,17 +177,7 @@ impl Generator {
                     md.flags = self.random.pick(&[MF_SEGMENT, MF_SEGMENT | MF_IN_GROUP]);
                 }
             } else {
-                let last = 2 + self.random.below(2) as i32;
-                md.group_id = id(self.random.pick(&["group.1", "group.2", "group.3"]));
-                md.seq = 1 + self.random.below(last as usize) as i32;
-                md.flags = if md.seq == last { MF_LAST_IN_GROUP } else { MF_IN_GROUP };
-                if self.features.segments && self.random.percent(20) {
-                    data.resize(20, b's');
-                    let at = self.random.below(3) as i32;
-                    md.group_id = id(self.random.pick(&["parts.1", "parts.2"]));
-                    (md.seq, md.offset) = (1, 20 * at);
-                    md.flags = if at == 2 { MF_LAST_SEGMENT } else { MF_SEGMENT };
-                }
+                self.member(&mut md, &mut data, model);
             }
         }
         if md.flags & MF_SEGMENT != 0 && data.is_empty() && !self.random.percent(3) {

@@ -35,6 +35,7 @@ impl Model {
         let has = |bits: i32| options & bits != 0;
         let one_of = |bits: i32| (options & bits).count_ones() <= 1;
         let browse = has(GMO_BROWSES);
+        let with_no_mark = GMO_LOCK | GMO_LOGICAL_ORDER | GMO_COMPLETE_MSG | GMO_ALL_MSGS | GMO_ALL_SEGMENTS;
         let valid = one_of(GMO_SYNCPOINT | GMO_NO_SYNCPOINT | GMO_IF_PERSISTENT)
             && one_of(GMO_BROWSES | GMO_UNDER_CURSOR | GMO_UNLOCK)
             && (!browse || !has(GMO_SYNCPOINT | GMO_IF_PERSISTENT))
@@ -42,6 +43,7 @@ impl Model {
             && (!has(GMO_UNLOCK) || options & !(GMO_UNLOCK | GMO_NO_SYNCPOINT) == 0)
             && (!has(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARKED) || browse)
             && one_of(GMO_MARK_HANDLE | GMO_MARK_CO_OP | GMO_UNMARK_HANDLE | GMO_UNMARK_CO_OP)
+            && !(has(GMO_MARKS) && has(with_no_mark))
             // Segments would have to be of one kind.
             && !(has(GMO_COMPLETE_MSG) && has(GMO_IF_PERSISTENT));
         let needs_browse = browse || has(GMO_UNDER_CURSOR | GMO_UNLOCK);
@@ -100,13 +102,7 @@ impl Model {
             return Some(Outcome::failed(2259));
         }
         let first = options & GMO_BROWSE_FIRST != 0;
-        let progress = if first {
-            None
-        } else if browse {
-            handle.browsing.clone()
-        } else {
-            handle.getting.clone()
-        };
+        let progress = if browse { handle.browsing.clone() } else { handle.getting.clone() };
         let mut warning = 0;
         if logical
             && !browse
@@ -120,12 +116,16 @@ impl Model {
         if !logical && let Some(progress) = &progress {
             warning = progress.incomplete();
         }
+        // BROWSE_FIRST scans as if there was no group, but says what was left.
+        let progress = progress.filter(|_| !first);
         let candidates = self.candidates(object, hobj, &handle, gmo, progress.as_ref())?;
         Some(self.deliver(conn, hobj, gmo, buffer, &candidates, warning))
     }
 
     fn visible(&self, message: &Message, hobj: Hobj) -> bool {
-        message.state == State::Available && message.locked_by.is_none_or(|by| by == hobj)
+        message.state == State::Available
+            && message.locked_by.is_none_or(|by| by == hobj)
+            && message.expires.is_none_or(|expires| expires > self.now)
     }
 
     fn message(&self, object: usize, serial: u64) -> Option<&Message> {

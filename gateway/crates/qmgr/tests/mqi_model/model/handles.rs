@@ -110,7 +110,7 @@ impl Model {
                 return Err(2055);
             }
         }
-        let warning = [&handle.putting, &handle.getting, &handle.browsing];
+        let warning = [&handle.putting, &handle.getting];
         let warning = warning.into_iter().flatten().map(Progress::incomplete).max().unwrap_or(0);
         let delete = options != CO_NONE;
         self.drop_handle(hobj);

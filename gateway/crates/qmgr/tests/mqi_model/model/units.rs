@@ -37,14 +37,15 @@ impl Model {
         }
     }
 
-    /// Takes away what has expired and could be seen, oldest expiry first, with the reports that were asked for.
+    /// Takes away what has expired and could be seen (a locked message can not), oldest expiry first, with the reports that were asked for.
     pub(crate) fn expire(&mut self) {
         loop {
             let mut first: Option<(u64, u64, usize, usize)> = None;
             for (index, object) in self.objects.iter().enumerate() {
                 for (at, message) in object.messages.iter().enumerate() {
                     let Some(expires) = message.expires else { continue };
-                    if message.state == State::Available && expires <= self.now {
+                    if message.state == State::Available && message.locked_by.is_none() && expires <= self.now
+                    {
                         let candidate = (expires, message.serial, index, at);
                         if first.is_none_or(|other| candidate < other) {
                             first = Some(candidate);
