@@ -53,11 +53,10 @@ impl QueueManager {
             return Err(Reason::HANDLE_NOT_AVAILABLE);
         }
         let rights = connection.rights;
-        check_no_list(&od)?;
-        // A distribution list: DISTL of the queue manager is NO.
-        if od.version >= 2 && od.recs_present != 0 {
+        if od.version >= 2 && od.recs_present < 0 {
             return Err(Reason::RECS_PRESENT_ERROR);
         }
+        check_no_list(&od)?;
         match od.object_type {
             ObjectType::Q => {}
             ObjectType::Q_MGR => return self.open_queue_manager(conn, od, options),

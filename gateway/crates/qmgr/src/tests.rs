@@ -13,6 +13,7 @@ mod ledger;
 mod locks;
 mod messages;
 mod model;
+mod opening;
 mod owner;
 mod puts;
 mod read_first;

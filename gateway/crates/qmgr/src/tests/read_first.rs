@@ -181,3 +181,32 @@ fn properties_that_are_not_delivered_are_skipped() {
     let in_handle = request(input, GetOptions::PROPERTIES_IN_HANDLE, 0);
     assert_eq!(qm.get_with(conn, in_handle).unwrap_err().0, 2460);
 }
+
+/// Segments that are asked for by an id leave the queue when the id was looked at: a hash is not enough.
+#[test]
+fn ids_of_segments_are_looked_at_before_they_are_taken() {
+    let (mut qm, conn, handle, _) = start();
+    for (group, body) in [(1, "first"), (2, "other")] {
+        for (offset, flag) in [(0, MessageFlags::SEGMENT), (5, MessageFlags::LAST_SEGMENT)] {
+            let (msg_id, group_id) = (MsgId(id(9)), GroupId(id(group)));
+            let md = Mqmd { version: 2, msg_id, group_id, offset, msg_flags: flag, ..persistent() };
+            put(&mut qm, conn, handle, md, body);
+        }
+    }
+    qm.reads_late = true;
+    let mut wanted = request(handle, GetOptions::COMPLETE_MSG, 0);
+    wanted.msg_id = MsgId(id(9));
+    let call = qm.send(conn, Verb::Get(Box::new(wanted)));
+    assert!(matches!(qm.answer(call).reply, Reply::ReadFirst(_)));
+    // As if another id had the same hash.
+    let md = Mqmd { version: 2, msg_id: MsgId(id(8)), ..persistent() };
+    let record = (envelope::envelope(&md), bytes::Bytes::from_static(b"firstfirst"));
+    qm.turn(|qm, now, batch, out| qm.record_read(now, conn, call, Some(record), batch, out));
+    let Reply::ReadFirst(behind) = qm.answer(call).reply else { panic!("it goes on behind it") };
+    qm.reads_late = false;
+    qm.read_late(Later::Got(conn, call, behind));
+    assert_eq!(text(&qm.taken(call).unwrap().body), "otherother");
+    assert_eq!(qm.depth("Q"), 2);
+    let rest = qm.get(conn, handle, GetOptions::COMPLETE_MSG).unwrap();
+    assert_eq!((text(&rest.body).as_str(), rest.got.backout_count), ("firstfirst", 0));
+}
