@@ -35,13 +35,13 @@ impl QueueManager {
     }
 
     /// Puts what the handle has locked back to its place, for the time of its call. Says what that is.
-    pub(crate) fn show_locked(&mut self, conn: ConnId, plan: &Plan) -> Vec<(Key, Id)> {
+    pub(crate) fn show_locked(&mut self, now: Now, conn: ConnId, plan: &Plan) -> Vec<(Key, Id)> {
         let handle = self.connections.get_mut(&conn).and_then(|c| c.handles.get_mut(&plan.handle));
         let ids = handle.map(|handle| std::mem::take(&mut handle.locked)).unwrap_or_default();
-        ids.into_iter().filter_map(|id| self.show(id)).collect()
+        ids.into_iter().filter_map(|id| self.show(now, id)).collect()
     }
 
-    fn show(&mut self, id: Id) -> Option<(Key, Id)> {
+    fn show(&mut self, now: Now, id: Id) -> Option<(Key, Id)> {
         let held = self.held.take(id)?;
         let object = self.directory.get_mut(held.queue)?;
         // The order of the queue may have been altered meanwhile.
@@ -49,6 +49,8 @@ impl QueueManager {
         let local = object.local.as_deref_mut()?;
         local.locked = local.locked.saturating_sub(1);
         local.index.insert(key, held.entry, self.specials.of(&held.entry));
+        // It may stay there.
+        self.note_expiry(now, held.queue, held.entry.expiry_ms);
         Some((key, id))
     }
 

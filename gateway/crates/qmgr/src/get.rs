@@ -148,7 +148,7 @@ impl QueueManager {
         out: &mut Vec<Effect>,
     ) -> Result<Option<Answer>, Reason> {
         self.end_marks_of(now, plan.queue, batch, out);
-        let locked = self.show_locked(conn, &plan);
+        let locked = self.show_locked(now, conn, &plan);
         let outcome = self.attempt(now, conn, call, &plan, batch);
         if !locked.is_empty() {
             self.settle_lock(now, conn, &plan, locked, &outcome, batch, out);

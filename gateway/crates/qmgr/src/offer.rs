@@ -62,11 +62,7 @@ impl QueueManager {
             self.expired.take(queue, local, &[key]);
             return None;
         }
-        if entry.expiry_ms != 0 {
-            self.sweep.note(queue, local, entry.expiry_ms);
-            let interval = self.sweep_interval();
-            self.sweep.at.get_or_insert(now.instant + interval);
-        }
+        self.note_expiry(now, queue, entry.expiry_ms);
         Some((queue, key))
     }
 

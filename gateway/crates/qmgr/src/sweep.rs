@@ -51,6 +51,14 @@ impl QueueManager {
         Duration::from_millis(self.settings.limits.sweep_interval_ms)
     }
 
+    /// A message of a queue expires then; 0 is never.
+    pub(crate) fn note_expiry(&mut self, now: Now, number: u64, expiry_ms: u64) {
+        let Some(local) = self.directory.local_mut(number).filter(|_| expiry_ms != 0) else { return };
+        self.sweep.note(number, local, expiry_ms);
+        let interval = self.sweep_interval();
+        self.sweep.at.get_or_insert(now.instant + interval);
+    }
+
     /// One step: what has expired, up to so many messages as the limit says. Ends with a time for the next step, if
     /// there is still something that can expire: at once, if it has already.
     pub(crate) fn sweep(&mut self, now: Now) {

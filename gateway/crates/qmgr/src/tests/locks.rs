@@ -93,6 +93,23 @@ fn what_gives_a_lock_up() {
     assert!(taken.is_empty());
 }
 
+/// Whatever gives the lock up, the sweep finds the message when its time is over.
+#[test]
+fn a_message_that_was_locked_expires() {
+    let (mut qm, [me, _], [mine, _]) = start();
+    qm.drain(me, mine);
+    for (expiry, body) in [(30, "later"), (10, "soon")] {
+        let md = Mqmd { expiry, ..persistent() };
+        qm.put_md(me, mine, md, PutOptions::empty(), body);
+    }
+    assert_eq!(get(&mut qm, me, mine, FIRST | LOCK).unwrap(), "later");
+    qm.pass(2_000);
+    assert_eq!(qm.depth("Q"), 1);
+    assert_eq!(get(&mut qm, me, mine, NEXT), Err(2033), "which gives the lock up");
+    qm.pass(5_000);
+    assert_eq!(qm.depth("Q"), 0);
+}
+
 #[test]
 fn who_waits_gets_what_is_unlocked() {
     let (mut qm, [me, other], [mine, its]) = start();
