@@ -6,6 +6,7 @@ use store::{Batch, Commit, Position};
 
 use crate::connection::Target;
 use crate::manager::QueueManager;
+use crate::marks::Marks;
 use crate::object::{Definition, Dynamic, Facts};
 use crate::queue::Object;
 use crate::special::Specials;
@@ -137,6 +138,8 @@ impl Object {
     /// The messages in the order that the definition now says.
     fn reorder(&mut self, specials: &Specials) {
         let Some(mut local) = self.local.take() else { return };
+        // Marks are of places, which are others now.
+        local.marks = Marks::default();
         let index = std::mem::take(&mut local.index);
         for (key, entry) in index.behind(None) {
             local.index.insert(self.key(entry.priority, key.order), *entry, specials.of(entry));

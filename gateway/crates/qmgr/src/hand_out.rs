@@ -282,10 +282,14 @@ impl QueueManager {
 
     /// Keeps where the handle is in its group, and says what it left incomplete by going on in another way.
     fn keep_progress(&mut self, conn: ConnId, plan: &Plan, found: &Found, in_unit: bool) -> Option<Reason> {
+        if plan.which == Which::BrowseUnderCursor {
+            // It is where it was.
+            return None;
+        }
         let logical = plan.has(GetOptions::LOGICAL_ORDER);
         let connection = self.connections.get_mut(&conn)?;
         let handle = connection.handles.get_mut(&plan.handle)?;
-        if plan.browses() && plan.which != Which::BrowseUnderCursor {
+        if plan.browses() {
             handle.browsed_logically = Some(logical);
         }
         let before = handle.progress(plan.browses()).copied();

@@ -14,7 +14,9 @@
 //!   .apply(now, conn, call, verb, &mut batch, &mut out)       .closed(now, conn, &mut batch, &mut out)
 //!   .cancel_wait(now, conn, call, &mut out)                   .mismatched(now, conn, call, get, found, record, ..)
 //!   .poll_timeout() -> Option<Instant>                        .handle_timeout(now, &mut batch, &mut out)
-//!   .quiesce(now, &mut out)                                   .watch(&QName)   .unwatch(&QName)
+//!   .record_read(now, conn, call, record, ..)                 .expired_read(now, Id, record, &mut batch, &mut out)
+//!   .quiesce(&mut out) .quiesce_connection(conn, &mut out)    .stopping(&mut out)
+//!   .watch(&QName)   .unwatch(&QName)
 //!   .set_room(store::Room)                                    .moved(&store::Moved) -> bool
 //!   .lock_next(now, &QName, Holder, messages_max, bytes_max) -> Result<Vec<Locked>, Reason>
 //!   .unlock(now, Holder, &[Id], &mut batch, &mut out)         .take_locked(Holder, &[Id], &mut Commit) -> Vec<bool>
@@ -36,6 +38,7 @@
 //! | `queue`, `index`, `waiting` | a local queue: its messages in order, who waits for which |
 //! | `open`, `put`, `context`, `get`, `offer`, `inquire`, `set`, `unit` | the verbs |
 //! | `order`, `segment`, `report`, `headers` | groups and segments at a put, reports |
+//! | `hand_out`, `browse`, `marks`, `read_first` | what a get leaves behind: units, locks, marks; records read before |
 //! | `sweep` | expiry |
 //! | `special` | what few messages have beside their entry: reports wanted, groups, properties |
 //! | `clearing` | CLEAR, and the messages of deleted queues, in steps |

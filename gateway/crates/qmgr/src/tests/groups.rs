@@ -132,6 +132,9 @@ fn logical_order_goes_group_by_group() {
     texts.extend(std::iter::from_fn(|| browse(&mut qm, GetOptions::BROWSE_NEXT).ok()));
     assert_eq!(texts, ["b1", "b2", "alone", "a1", "a2"]);
     assert_eq!(browse(&mut qm, GetOptions::BROWSE_FIRST).unwrap(), "b1");
+    assert_eq!(browse(&mut qm, GetOptions::BROWSE_NEXT).unwrap(), "b2");
+    assert_eq!(browse(&mut qm, GetOptions::BROWSE_MSG_UNDER_CURSOR).unwrap(), "b2");
+    assert_eq!(browse(&mut qm, GetOptions::BROWSE_NEXT).unwrap(), "alone", "a second look changes nothing");
     assert_eq!(get(&mut qm, conn, handle, GetOptions::BROWSE_NEXT), Err(2259));
     assert_eq!(get(&mut qm, conn, handle, GetOptions::BROWSE_FIRST).unwrap(), "a2");
     assert_eq!(browse(&mut qm, GetOptions::BROWSE_NEXT), Err(2259));
