@@ -1,5 +1,6 @@
 //! Tests of the whole machine: events in, effects out, over a store in memory that restarts.
 
+mod any_put;
 mod attributes;
 mod browsing;
 mod changes;
