@@ -19,6 +19,7 @@ use super::convert::{self, Kept};
 use crate::core::{Bodies, CoreHandle, MqReply, Records, Share};
 
 /// What became of an answer.
+#[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
 #[derive(Debug)]
 pub(super) enum Delivered {
     /// It can go to the client.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mq_channel::{ChannelRequest, ChannelTerms, Event, Reply, Request, ServerConfig, ServerConnection};
-use mq_wire::{ChannelName, Chars, Reason, StatusCode, UserId};
+use mq_wire::{ChannelName, Chars, QMgrName, Reason, StatusCode, UserId};
 use qmgr::{CallId, Rights, Verb};
 use store::BodyFile;
 use tokio::sync::mpsc;
@@ -150,6 +150,7 @@ struct Channel {
 }
 
 /// What has been done beside.
+#[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
 enum Worked {
     /// An answer is ready.
     Delivered { id: CallId, pending: Pending, delivered: Delivered },
@@ -343,7 +344,11 @@ impl Socket<'_> {
             return self.reply(call, Reply::failed(Reason::NOT_AUTHORIZED));
         };
         let verb = Verb::Connect(Box::new(qmgr::Connect {
-            q_mgr: connect.qmgr_name,
+            // A star before the name: any queue manager will do (mq-wire.md 4.2).
+            q_mgr: match connect.qmgr_name.trimmed().first() {
+                Some(b'*') => QMgrName::BLANK,
+                _ => connect.qmgr_name,
+            },
             // MCAUSER says as whom the channel's users act (mq-objects.md 3.7).
             user: mca_user.unwrap_or_else(|| UserId::cut(&connect.user.to_ascii_lowercase())),
             appl_name: connect.appl_name,

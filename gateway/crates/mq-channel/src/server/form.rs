@@ -298,12 +298,21 @@ const ATTRIBUTES_MAX: u32 = 32_768;
 
 /// Distribution lists are not served: a descriptor with records is not valid. Older versions have none.
 fn no_list(od: &Mqod) -> Option<Reason> {
-    (od.version >= 2 && od.recs_present != 0).then_some(Reason::OD_ERROR)
+    refusal_of_records(od.version, od.recs_present, Reason::OD_ERROR)
 }
 
 /// The same of the put-message options.
 fn no_records(pmo: &Mqpmo) -> Option<Reason> {
-    (pmo.version >= 2 && pmo.recs_present != 0).then_some(Reason::PMO_ERROR)
+    refusal_of_records(pmo.version, pmo.recs_present, Reason::PMO_ERROR)
+}
+
+fn refusal_of_records(version: i32, records: i32, reason: Reason) -> Option<Reason> {
+    match records {
+        _ if version < 2 => None,
+        0 => None,
+        1.. => Some(reason),
+        _ => Some(Reason::RECS_PRESENT_ERROR),
+    }
 }
 
 /// A message longer than the channel allows, which the client did not find itself.
