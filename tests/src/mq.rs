@@ -125,7 +125,7 @@ impl Mq {
 
     /// Closes a handle.
     pub fn close(&mut self, handle: i32) -> Result<(), ClientError> {
-        self.runtime.block_on(self.connection.close(handle, mq_wire::CloseOptions::empty()))
+        self.runtime.block_on(self.connection.close(handle, mq_wire::CloseOptions::empty())).map(drop)
     }
 
     /// Commits.

@@ -14,7 +14,13 @@
 //!
 //! Nothing is ever sent twice and nothing is committed that was not asked for: what a broken connection leaves open
 //! is for the owner to find out.
+//!
+//! Shape A of mq-wire-observed.md it stays, with FAP 12 and ConvPerSocket 0, which every queue manager grants. Shape B
+//! would bring heartbeats between calls (here TCP's keep-alive finds a dead host) and a socket for several
+//! conversations (here a connection has one); it would cost the password in clear, for from FAP 13 on its protection
+//! is not public. FAP 14 has nothing that a client needs.
 
+mod attributes;
 mod form;
 mod state;
 
@@ -23,14 +29,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mq_wire::{ApplName, ApplType, ChannelName, Chars, Coding, ControlFlags1, QMgrName, Reason, SegmentType};
+use mq_wire::{
+    ApplName, ApplType, ChannelName, Chars, Coding, ControlFlags1, MsgId, QMgrName, Reason, SegmentType,
+};
 
 use crate::error::{ConnectionError, OwnerError};
 use crate::event::CallId;
-use crate::link::{Address, Inbound, Outbound};
-use crate::negotiate;
+use crate::link::{Address, Inbound, Message, Outbound};
+use crate::negotiate::Agreed;
 use crate::reply::Reply;
 use crate::request::{Password, Request};
+use form::{Form, PutAnswer};
 use state::State;
 
 /// Who connects, to what, and how patient it is.
@@ -54,6 +63,9 @@ pub struct ClientConfig {
     pub max_msg_length: u32,
     /// Seconds between heartbeats in a waiting MQGET. The larger of both ends' values counts.
     pub heartbeat_s: u32,
+    /// Whether to offer puts without answers (SPIREQUEST). If the queue manager agrees, [`ClientConnection::put`] can
+    /// be used; every other put says that it wants an answer.
+    pub offers_unanswered_puts: bool,
     /// The most time until MQCONN is answered.
     pub handshake_timeout: Duration,
     /// The most time until a call is answered, beyond the wait interval of MQGET.
@@ -73,6 +85,7 @@ impl ClientConfig {
             product_id: Chars::cut("MQEG00010000"),
             max_msg_length: 100 * 1024 * 1024,
             heartbeat_s: 60,
+            offers_unanswered_puts: false,
             handshake_timeout: Duration::from_secs(30),
             reply_timeout: Duration::from_secs(60),
         }
@@ -101,6 +114,41 @@ pub enum ClientEvent {
         /// Its answer; a failure is always [`Reply::Plain`].
         reply: Reply,
     },
+    /// The answer to [`Request::Reserve`], if it is not a failure.
+    Reserved {
+        /// The call.
+        call: CallId,
+        /// The ids.
+        ids: ReservedIds,
+    },
+}
+
+/// Message ids that the queue manager will give to nobody else (mq-wire-observed-base.md 3.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReservedIds {
+    /// The first one.
+    pub base: MsgId,
+    /// How many.
+    pub granted: u32,
+    /// From this byte on they are counted up, the first byte fastest.
+    pub counter_offset: usize,
+}
+
+/// What was agreed with the queue manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientTerms {
+    /// The level of the protocol.
+    pub fap_level: u8,
+    /// The longest message in bytes.
+    pub max_msg_length: u32,
+    /// The longest segment in bytes.
+    pub segment_bytes_max: u32,
+    /// Seconds between heartbeats in a waiting MQGET; 0 for none.
+    pub heartbeat_s: u32,
+    /// Whether a message may be longer than a segment.
+    pub splits_messages: bool,
+    /// Whether puts with ASYNC_RESPONSE are not answered.
+    pub unanswered_puts: bool,
 }
 
 /// One connection to a queue manager, from its first byte to its last.
@@ -122,6 +170,8 @@ struct Shared {
     deadline: Option<Instant>,
     /// Seconds between signs of life while an MQGET waits.
     heartbeat_s: u32,
+    /// Whether a call may have several segments.
+    splits_messages: bool,
     /// When something last came.
     heard: Instant,
 }
@@ -130,7 +180,7 @@ impl ClientConnection {
     /// A connection over a socket that was just made: the first bytes are ready to be sent.
     pub fn new(config: Arc<ClientConfig>, now: Instant) -> Self {
         let mut outbound = Outbound::new(Coding::NATIVE);
-        let proposal = negotiate::propose(&config);
+        let proposal = State::proposal(&config);
         State::propose(&proposal, &mut outbound);
         let shared = Shared {
             inbound: Inbound::new(),
@@ -139,6 +189,7 @@ impl ClientConnection {
             calls: 0,
             deadline: Some(now + config.handshake_timeout),
             heartbeat_s: 0,
+            splits_messages: true,
             heard: now,
             config,
         };
@@ -147,13 +198,8 @@ impl ClientConnection {
 
     /// Makes a call. There is one at a time; its answer comes as [`ClientEvent::Reply`].
     pub fn call(&mut self, now: Instant, request: Request) -> Result<CallId, OwnerError> {
-        let agreed = match &self.state {
-            State::Connected { agreed } => *agreed,
-            State::Calling { .. } => return Err(OwnerError::CallNotPossible("while another one is open")),
-            State::Closed => return Err(OwnerError::CallNotPossible("after the end of the connection")),
-            _ => return Err(OwnerError::CallNotPossible("before the connection stands")),
-        };
-        let (form, message) = form::ask(request, agreed, self.shared.outbound.coding())?;
+        let agreed = self.idle()?;
+        let (form, message) = self.ask(request, agreed, PutAnswer::Awaited)?;
         self.shared.outbound.call(Address::PLAIN, &message);
         self.shared.calls += 1;
         let call = CallId { conversation: 0, number: self.shared.calls };
@@ -161,6 +207,34 @@ impl ClientConnection {
         self.shared.deadline = form.patience(self.shared.config.reply_timeout).map(|patience| now + patience);
         self.state = State::Calling { agreed, call, form };
         Ok(call)
+    }
+
+    /// Makes an MQPUT or MQPUT1 that is not answered, where [`ClientTerms::unanswered_puts`] allows it. The next call
+    /// can be made at once; what became of the put is for MQSTAT to tell.
+    pub fn put(&mut self, request: Request) -> Result<(), OwnerError> {
+        let agreed = self.idle()?;
+        if !agreed.spi {
+            return Err(OwnerError::CallNotPossible("without an answer, which was not agreed"));
+        }
+        if !matches!(request, Request::Put { .. } | Request::Put1 { .. }) {
+            return Err(OwnerError::CallNotPossible("without an answer, which only puts can be"));
+        }
+        let (_, message) = self.ask(request, agreed, PutAnswer::None)?;
+        self.shared.outbound.call(Address::PLAIN, &message);
+        Ok(())
+    }
+
+    /// What was agreed, while the connection stands.
+    pub fn terms(&self) -> Option<ClientTerms> {
+        let (State::Connected { agreed } | State::Calling { agreed, .. }) = &self.state else { return None };
+        Some(ClientTerms {
+            fap_level: agreed.fap_level,
+            max_msg_length: agreed.max_msg_length,
+            segment_bytes_max: agreed.segment_bytes_max,
+            heartbeat_s: agreed.heartbeat_s,
+            splits_messages: self.shared.splits_messages,
+            unanswered_puts: agreed.spi,
+        })
     }
 
     /// Whether everything is said: when all output is sent, close the socket.
@@ -236,6 +310,26 @@ impl ClientConnection {
         let interval = Duration::from_secs(self.shared.heartbeat_s.into());
         let grace = interval.clamp(Duration::from_secs(30), Duration::from_secs(60));
         (self.shared.heartbeat_s != 0).then(|| interval + grace)
+    }
+
+    /// A call can be made only while none is open.
+    fn idle(&self) -> Result<Agreed, OwnerError> {
+        match &self.state {
+            State::Connected { agreed } => Ok(*agreed),
+            State::Calling { .. } => Err(OwnerError::CallNotPossible("while another one is open")),
+            State::Closed => Err(OwnerError::CallNotPossible("after the end of the connection")),
+            _ => Err(OwnerError::CallNotPossible("before the connection stands")),
+        }
+    }
+
+    fn ask(
+        &self,
+        request: Request,
+        agreed: Agreed,
+        answer: PutAnswer,
+    ) -> Result<(Form, Message), OwnerError> {
+        let room = if self.shared.splits_messages { u32::MAX } else { agreed.segment_bytes_max };
+        form::ask(request, agreed, answer, room, self.shared.outbound.coding())
     }
 
     fn close(&mut self) {

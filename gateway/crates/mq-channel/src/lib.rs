@@ -24,7 +24,7 @@ mod reply;
 mod request;
 mod server;
 
-pub use client::{ClientConfig, ClientConnection, ClientEvent};
+pub use client::{ClientConfig, ClientConnection, ClientEvent, ClientTerms, ReservedIds};
 pub use error::{ConnectionError, OwnerError, PeerError};
 pub use event::{CallId, ChannelRequest, ChannelTerms, Event};
 pub use reply::{AsyncPuts, OpenDefaults, PutObject, Reply};

@@ -3,7 +3,9 @@
 use std::io;
 
 use mq_channel::{ConnectionError, OwnerError};
-use mq_wire::{ChannelName, QMgrName, Reason};
+use mq_wire::{ChannelName, QMgrName, Reason, StatusCode};
+
+use crate::results::Got;
 
 /// Why a call, or the connection, failed.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,8 @@ pub enum ClientError {
     TooLongForBuffer {
         /// The length of the whole message.
         total_length: u32,
+        /// Its descriptor, and as much of it as fits.
+        start: Box<Got>,
     },
     /// The message is longer than the channel allows: it was not sent, or stays on its queue.
     #[error("the message has {length} bytes, the channel allows {max}: raise MAXMSGL of the channel")]
@@ -62,6 +66,26 @@ pub enum ClientError {
         length: usize,
         /// The most.
         max: u32,
+    },
+    /// The connection broke while a unit of work was to be committed (MQCMIT, or MQDISC with one open). It was committed
+    /// or backed out as a whole, and only its traces tell which: a program that may not do its work twice has to look.
+    #[error(
+        "{call}: {source}; whether the unit of work was committed is not known: connect again, and look before doing it again"
+    )]
+    OutcomeUnknown {
+        /// The call.
+        call: &'static str,
+        /// What happened.
+        source: BreakCause,
+    },
+    /// The queue manager had ended the connection before the call: it was not made, and the open unit of work is backed
+    /// out.
+    #[error("{call} was not made, the connection had ended before: {source}; connect again")]
+    Ended {
+        /// The call.
+        call: &'static str,
+        /// What happened.
+        source: BreakCause,
     },
     /// The connection broke in a call. Nobody knows whether the call was done; the open unit of work is backed out.
     #[error("{call}: {source}; connect again, and find out whether the call was done")]
@@ -101,8 +125,35 @@ impl ClientError {
             }
             Self::TooLongForBuffer { .. } => Reason::TRUNCATED_MSG_FAILED,
             Self::TooLongForChannel { .. } => Reason::MSG_TOO_BIG_FOR_CHANNEL,
-            Self::Broken { .. } | Self::Unusable => Reason::CONNECTION_BROKEN,
+            Self::OutcomeUnknown { .. } | Self::Ended { .. } | Self::Broken { .. } | Self::Unusable => {
+                Reason::CONNECTION_BROKEN
+            }
         }
+    }
+
+    /// The status with which the queue manager refused or ended the channel, if it said one. Where a channel starts it
+    /// decides about the reason; later the reason is 2009 whatever it is, as with IBM's client
+    /// (mq-wire-observed-base.md 5).
+    pub fn status(&self) -> Option<StatusCode> {
+        let source = match self {
+            Self::Channel { source, .. } => source,
+            Self::OutcomeUnknown { source, .. }
+            | Self::Ended { source, .. }
+            | Self::Broken { source, .. } => match source {
+                BreakCause::Protocol(source) => source,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        match source {
+            ConnectionError::Refused(code) => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// Whether the call may have been done although it failed.
+    pub fn is_in_doubt(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown { .. } | Self::Broken { .. })
     }
 
     /// Whether the connection can be used no more. Otherwise the failure was that of one call.

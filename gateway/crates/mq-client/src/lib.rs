@@ -17,15 +17,23 @@
 //! # }
 //! ```
 //!
-//! What it never does: commit by itself, repeat a call, connect again. After [`ClientError::is_broken`] nobody knows
-//! whether the last call was done; that is for the caller to find out (`ONCE.md` 4).
+//! Structures go out in the version that the caller gives them, as in MQ's own interfaces: a field of a later version is
+//! not sent. Byte order, code page and level are the queue manager's; names and character attributes are ISO 8859-1 here
+//! whatever they are there, message data is never touched.
+//!
+//! What it never does: commit by itself, repeat a call, connect again. Where [`ClientError::is_in_doubt`] says so, nobody
+//! knows whether the last call was done; that is for the caller to find out (`ONCE.md` 4).
 
+mod check;
 mod connection;
 mod error;
+mod ids;
 mod options;
+mod results;
 
-pub use connection::{Connection, Got, Inquired, Opened, Put};
+pub use connection::Connection;
 pub use error::{BreakCause, ClientError};
 pub use options::{ConnectOptions, ParseError};
+pub use results::{Got, Inquired, Opened, Put};
 
-pub use mq_channel::{OpenDefaults, Password};
+pub use mq_channel::{AsyncPuts, ClientTerms, OpenDefaults, Password};

@@ -27,6 +27,12 @@ pub struct ConnectOptions {
     pub appl_name: ApplName,
     /// The longest message that this side takes, in bytes. The channel may allow less.
     pub max_msg_length: u32,
+    /// Seconds between signs of life of the queue manager in a waiting get; 0 for none. The larger of both ends' values
+    /// counts. A queue manager silent for a good while longer is taken for dead.
+    pub heartbeat_s: u32,
+    /// Whether to ask for puts without answers. Where the queue manager agrees, a put with
+    /// `PutOptions::ASYNC_RESPONSE` is not waited for; where not, it is put all the same, and waited for.
+    pub asynchronous_puts: bool,
     /// The most time that connecting may take, from the socket to the answer of MQCONN.
     pub connect_timeout: Duration,
     /// The most time that the queue manager may take for an answer, beyond the wait interval of a get.
@@ -45,6 +51,8 @@ impl ConnectOptions {
             password: None,
             appl_name: Chars::cut("mq-client"),
             max_msg_length: 100 * 1024 * 1024,
+            heartbeat_s: 60,
+            asynchronous_puts: true,
             connect_timeout: Duration::from_secs(30),
             reply_timeout: Duration::from_secs(60),
         }

@@ -5,16 +5,21 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
     ApiHeader, AttributesBody, Call, CloseBody, Coding, CompCode, ConnectBody, ConnectOptionsPart, Fcno,
-    Fopa, GetBody, GetOptions, InitialData, InquireBody, Mqmd, Mqod, Mqpmo, Mqsts, OpenBody, Persistence,
-    Put1Body, PutBody, Reason, SegmentType, StatBody, Writer,
+    Field, Fopa, GetBody, GetOptions, InitialData, InquireBody, Mqgmo, Mqmd, Mqod, Mqpmo, Mqsts, MsgId,
+    OpenBody, Persistence, Put1Body, PutBody, PutOptions, Reason, SegmentKind, SegmentType, SpiBody, SpiCall,
+    SpiHeader, SpiReserve, SpiVerb, StatBody, Writer,
 };
 
-use super::ClientConfig;
+use super::{ClientConfig, ReservedIds, attributes};
 use crate::error::{OwnerError, PeerError};
 use crate::link::{Arrived, Message};
 use crate::negotiate::Agreed;
 use crate::reply::{AsyncPuts, OpenDefaults, PutObject, Reply};
 use crate::request::Request;
+
+/// What IBM's client asks for (mq-wire-observed-base.md 3.5): as many ids as there can be, in a reply of 44 bytes.
+const RESERVE_IDS: u32 = 0xFF_FFFF;
+const RESERVE_REPLY_BYTES: u32 = 44;
 
 /// What was asked, as far as the answer depends on it.
 #[derive(Debug)]
@@ -25,14 +30,43 @@ pub(crate) struct Form {
     buffer_length: u32,
     /// Of an MQGET with wait: milliseconds, -1 for ever.
     wait: Option<i32>,
+    /// Of an MQINQ: integers and characters that must come.
+    attributes: (u32, u32),
 }
 
-/// Brings a request into the form of the agreed level.
-pub(crate) fn ask(request: Request, agreed: Agreed, out: Coding) -> Result<(Form, Message), OwnerError> {
+/// Whether a put is answered, where both ends agreed that some are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PutAnswer {
+    Awaited,
+    None,
+}
+
+impl PutAnswer {
+    /// The options that say so. Without SPIREQUEST every put is answered, and what the caller said stays
+    /// (mq-wire-observed-base.md 2.2, 4.2).
+    fn say(self, agreed: Agreed, options: PutOptions) -> PutOptions {
+        let both = PutOptions::ASYNC_RESPONSE | PutOptions::SYNC_RESPONSE;
+        match self {
+            _ if !agreed.spi => options,
+            Self::Awaited => (options - both) | PutOptions::SYNC_RESPONSE,
+            Self::None => (options - both) | PutOptions::ASYNC_RESPONSE,
+        }
+    }
+}
+
+/// Brings a request into the form of the agreed level. `room` is the most bytes that it may have as one segment.
+pub(crate) fn ask(
+    request: Request,
+    agreed: Agreed,
+    answer: PutAnswer,
+    room: u32,
+    out: Coding,
+) -> Result<(Form, Message), OwnerError> {
     let name = request.name();
     let mut handle = 0;
     let mut buffer_length = 0;
     let mut wait = None;
+    let mut attributes = (0, 0);
     let mut payload = Bytes::new();
     let (segment_type, call) = match request {
         Request::Connect(_) => {
@@ -51,13 +85,13 @@ pub(crate) fn ask(request: Request, agreed: Agreed, out: Coding) -> Result<(Form
         Request::Put { handle: object, md, pmo, data } => {
             handle = object;
             payload = data;
-            let put = put_body(md, pmo, &payload, agreed)?;
+            let put = put_body(md, pmo, &payload, agreed, answer)?;
             (SegmentType::MQPUT, Call::Put(Box::new(put)))
         }
         Request::Put1 { od, md, pmo, data } => {
             handle = -1;
             payload = data;
-            let put = put_body(md, pmo, &payload, agreed)?;
+            let put = put_body(md, pmo, &payload, agreed, answer)?;
             let od = without_records(*od);
             (SegmentType::MQPUT1, Call::Put1(Box::new(Put1Body { od, od_records: Bytes::new(), put })))
         }
@@ -66,31 +100,47 @@ pub(crate) fn ask(request: Request, agreed: Agreed, out: Coding) -> Result<(Form
             // More can never come, and the queue manager need not be asked to hold it ready.
             buffer_length = room.min(agreed.max_msg_length);
             wait = gmo.options.contains(GetOptions::WAIT).then_some(gmo.wait_interval);
+            let gmo = with_status(gmo, |status| attributes::encode_byte(status, out));
             (SegmentType::MQGET, Call::Get(Box::new(GetBody { md, gmo, buffer_length })))
         }
         Request::Inquire { handle: object, selectors, int_count, char_length } => {
             handle = object;
+            attributes = (int_count, char_length);
             let body = InquireBody { int_attr_count: int_count, char_attr_length: char_length, selectors };
             (SegmentType::MQINQ, Call::Inquire(body))
         }
         Request::Set { handle: object, selectors, ints, chars } => {
             handle = object;
-            let body = AttributesBody { selectors, int_attrs: ints, char_attrs: chars.into() };
+            let char_attrs = attributes::encode(&chars, out);
+            let body = AttributesBody { selectors, int_attrs: ints, char_attrs };
             (SegmentType::MQSET, Call::Attributes(body))
         }
         Request::Commit => (SegmentType::MQCMIT, Call::Empty),
         Request::Back => (SegmentType::MQBACK, Call::Empty),
         Request::Disconnect => (SegmentType::MQDISC, Call::Empty),
         Request::Reserve => {
-            return Err(OwnerError::CallNotPossible("that this end does not offer: SPI RESERVE"));
+            let header =
+                SpiHeader { verb: SpiVerb::RESERVE, version: 1, max_reply_size: RESERVE_REPLY_BYTES };
+            let wanted =
+                SpiReserve::Request { id_length: <MsgId as Field>::LENGTH as u32, wanted: RESERVE_IDS };
+            let body = SpiBody { header, call: SpiCall::Reserve(wanted) };
+            (SegmentType::SPI, Call::Spi(Box::new(body)))
         }
         Request::Stat { kind } => {
             let body = StatBody { stat_type: kind, sts: Mqsts::default() };
             (SegmentType::MQSTAT, Call::Stat(Box::new(body)))
         }
     };
-    let form = Form { segment_type, name, buffer_length, wait };
-    Ok((form, message(segment_type, handle, &call, payload, buffer_length, out)))
+    let form = Form { segment_type, name, buffer_length, wait, attributes };
+    let length = payload.len();
+    let (message, bytes) = message(segment_type, handle, &call, payload, buffer_length, out);
+    // Only where the queue manager cannot join segments; then nothing but data is ever too long.
+    let over = bytes.saturating_sub(room as usize);
+    if over > 0 {
+        let max = u32::try_from(length.saturating_sub(over)).unwrap_or_default();
+        return Err(OwnerError::MessageLength { length, max });
+    }
+    Ok((form, message))
 }
 
 /// MQCONN in the form of the agreed level (mq-wire-observed-base.md 2.2).
@@ -100,9 +150,12 @@ pub(crate) fn connect(config: &ClientConfig, agreed: Agreed, id: &InitialData, o
         7..=11 => Some((1, 0)),
         _ => Some((2, Fcno::REST_LENGTHS[0])),
     };
+    let mut start = BytesMut::with_capacity(60);
+    let writer = &mut Writer::new(&mut start, out);
+    writer.field(&id.product_id);
+    writer.field(&id.q_mgr_id);
     let mut area = [0; 128];
-    area[..12].copy_from_slice(id.product_id.as_bytes());
-    area[12..60].copy_from_slice(id.q_mgr_id.as_bytes());
+    area[..start.len()].copy_from_slice(&start);
     let body = ConnectBody {
         q_mgr_name: config.qmgr_name,
         appl_name: config.appl_name,
@@ -120,7 +173,7 @@ pub(crate) fn connect(config: &ClientConfig, agreed: Agreed, id: &InitialData, o
         }),
         ..ConnectBody::default()
     };
-    message(SegmentType::MQCONN, 0, &Call::Connect(Box::new(body)), Bytes::new(), 0, out)
+    message(SegmentType::MQCONN, 0, &Call::Connect(Box::new(body)), Bytes::new(), 0, out).0
 }
 
 impl Form {
@@ -155,6 +208,19 @@ impl Form {
         self.segment_type.reply() == Some(segment_type)
     }
 
+    /// The ids that were reserved.
+    pub(crate) fn reserved(&self, spi: &SpiBody) -> Result<ReservedIds, PeerError> {
+        let SpiCall::Reserve(SpiReserve::Reply { granted, counter_offset, base }) = spi.call else {
+            return Err(PeerError::Answer(SegmentType::SPI_REPLY));
+        };
+        // IBM's client refuses both of these (mq-wire-observed-base.md 3.5).
+        let counter_offset = counter_offset as usize;
+        if granted == 0 || !(1..<MsgId as Field>::LENGTH).contains(&counter_offset) {
+            return Err(PeerError::Answer(SegmentType::SPI_REPLY));
+        }
+        Ok(ReservedIds { base, granted, counter_offset })
+    }
+
     /// The reply that has come. A failure is told by completion code and reason alone, since nobody knows how far
     /// queue managers cut the rest (mq-wire.md 4.1).
     pub(crate) fn reply(self, arrived: &Arrived, api: ApiHeader, body: Call) -> Result<Reply, PeerError> {
@@ -187,10 +253,18 @@ impl Form {
                     data.truncate(room);
                 }
                 let data = arrived.keep(data);
-                Reply::Get { cc, reason, md: body.md, gmo: body.gmo, total_length: body.data_length, data }
+                let coding = arrived.header.coding();
+                let gmo = with_status(body.gmo, |status| attributes::decode_byte(status, coding));
+                Reply::Get { cc, reason, md: body.md, gmo, total_length: body.data_length, data }
             }
             (SegmentType::MQINQ, Call::Attributes(body)) => {
-                Reply::Inquire { cc, reason, ints: body.int_attrs, chars: body.char_attrs.to_vec() }
+                let (ints, chars) = self.attributes;
+                if body.int_attrs.len() != ints as usize || body.char_attrs.len() != chars as usize {
+                    let state = "with other lengths of the attributes than were asked for";
+                    return Err(PeerError::Unexpected { segment: SegmentType::MQINQ_REPLY, state });
+                }
+                let chars = attributes::decode(&body.char_attrs, arrived.header.coding());
+                Reply::Inquire { cc, reason, ints: body.int_attrs, chars }
             }
             (SegmentType::MQSTAT, Call::Stat(body)) => Reply::Stat {
                 cc,
@@ -223,12 +297,33 @@ impl Form {
     }
 }
 
-fn put_body(md: Mqmd, pmo: Mqpmo, data: &Bytes, agreed: Agreed) -> Result<PutBody, OwnerError> {
+fn put_body(
+    md: Mqmd,
+    pmo: Mqpmo,
+    data: &Bytes,
+    agreed: Agreed,
+    answer: PutAnswer,
+) -> Result<PutBody, OwnerError> {
     if data.len() > agreed.max_msg_length as usize {
         return Err(OwnerError::MessageLength { length: data.len(), max: agreed.max_msg_length });
     }
-    let pmo = Mqpmo { recs_present: 0, ..pmo };
+    let pmo = Mqpmo { recs_present: 0, options: answer.say(agreed, pmo.options), ..pmo };
     Ok(PutBody { md, pmo, records: Bytes::new(), data: data.clone() })
+}
+
+/// The status bytes of MQGMO are characters (mq-wire.md 5.5), which mq-wire holds as they are on the wire.
+fn with_status(gmo: Mqgmo, translate: impl Fn(u8) -> u8) -> Mqgmo {
+    // Version 1 has none.
+    if gmo.version < 2 {
+        return gmo;
+    }
+    Mqgmo {
+        group_status: translate(gmo.group_status),
+        segment_status: translate(gmo.segment_status),
+        segmentation: translate(gmo.segmentation),
+        reserved_1: translate(gmo.reserved_1),
+        ..gmo
+    }
 }
 
 fn without_records(od: Mqod) -> Mqod {
@@ -244,6 +339,7 @@ fn defaults(fopa: &Fopa) -> OpenDefaults {
     }
 }
 
+/// A call, and the bytes that it would have as one segment.
 fn message(
     segment_type: SegmentType,
     object_handle: i32,
@@ -251,7 +347,7 @@ fn message(
     data: Bytes,
     reply_room: u32,
     out: Coding,
-) -> Message {
+) -> (Message, usize) {
     let mut body = BytesMut::new();
     let writer = &mut Writer::new(&mut body, out);
     // The data of a put is sent from where it lies, behind its length.
@@ -264,5 +360,6 @@ fn message(
         other => other.encode(writer),
     }
     let api = ApiHeader { object_handle, ..ApiHeader::default() };
-    Message::new(segment_type, api, &body, data, reply_room, out)
+    let bytes = SegmentKind::Tsh.header_length() + ApiHeader::LENGTH + body.len() + data.len();
+    (Message::new(segment_type, api, &body, data, reply_room, out), bytes)
 }

@@ -2,16 +2,17 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    Body, Call, CompCode, ConnAuth, ControlFlags1, InitialData, SegmentHeader, SegmentType, UserIdData,
-    Writer,
+    Body, Call, CapFlags1, CapFlags2, Ccsid, CompCode, ConnAuth, ControlFlags1, InitialData, SegmentHeader,
+    SegmentType, UserIdData, Writer, encode_text,
 };
 
 use super::form::{self, Form};
-use super::{ClientEvent, END_FLAGS, Shared};
+use super::{ClientConfig, ClientEvent, END_FLAGS, Shared};
 use crate::error::{ConnectionError, PeerError};
 use crate::event::CallId;
 use crate::link::{Address, Arrived, Outbound};
 use crate::negotiate::{self, Agreed};
+use crate::request::Password;
 
 /// Queue managers were seen to need two.
 const ROUNDS_MAX: u32 = 4;
@@ -69,6 +70,13 @@ impl State {
         }
     }
 
+    /// What a client proposes.
+    pub(crate) fn proposal(config: &ClientConfig) -> InitialData {
+        let mut proposal = negotiate::propose(config);
+        proposal.cap_flags_2.set(CapFlags2::SPIREQUEST, config.offers_unanswered_puts);
+        proposal
+    }
+
     /// Sends initial data.
     pub(crate) fn propose(proposal: &InitialData, out: &mut Outbound) {
         let body = negotiate::encode(proposal, out.coding());
@@ -111,6 +119,11 @@ impl State {
                     return Err(unexpected(segment, form.name()));
                 };
                 shared.deadline = None;
+                if let (CompCode::OK | CompCode::WARNING, Call::Spi(spi)) = (api.comp_code, &body) {
+                    let ids = form.reserved(spi)?;
+                    shared.events.push_back(ClientEvent::Reserved { call, ids });
+                    return Ok(Self::Connected { agreed });
+                }
                 let is_disconnect = form.is_disconnect() && api.comp_code != CompCode::FAILED;
                 let reply = form.reply(arrived, api, body)?;
                 shared.events.push_back(ClientEvent::Reply { call, reply });
@@ -135,8 +148,8 @@ impl State {
         let theirs = header.coding();
         let mut coding = shared.outbound.coding();
         coding.order = theirs.order;
-        // To a queue manager in EBCDIC we keep writing our own: every segment announces what it is in.
-        if !theirs.ccsid.is_ebcdic() && theirs.ccsid.0 != 0 {
+        // IBM's client writes to a queue manager in EBCDIC in EBCDIC, too (mq-wire-observed-base.md 2.2).
+        if theirs.ccsid != Ccsid::Q_MGR {
             coding.ccsid = theirs.ccsid;
         }
         shared.outbound.set_coding(coding);
@@ -154,6 +167,7 @@ impl State {
         }
         let agreed = Agreed::from(&id);
         shared.heartbeat_s = agreed.heartbeat_s;
+        shared.splits_messages = id.cap_flags_1.contains(CapFlags1::SPLIT_MESSAGE);
         shared.outbound.agree(agreed.segment_bytes_max);
         shared.inbound.agree(agreed.segment_bytes_max, agreed.call_bytes_max());
         let user = shared.config.user.clone();
@@ -170,8 +184,8 @@ impl State {
         let Some(password) = &shared.config.password else {
             return Self::connect(agreed, &id, shared);
         };
-        let password = Bytes::copy_from_slice(password.as_bytes());
-        let caut = ConnAuth::new(user.into(), password, agreed.fap_level);
+        let (user, password) = credentials(&user, password, coding.ccsid);
+        let caut = ConnAuth::new(user, password, agreed.fap_level);
         let mut body = BytesMut::new();
         caut.encode(&mut Writer::new(&mut body, coding));
         shared.outbound.control(Address::PLAIN, SegmentType::CONAUTH_INFO, whole, &body);
@@ -208,6 +222,16 @@ impl State {
         });
         Ok(Self::Connected { agreed })
     }
+}
+
+/// Both as they go out: the user in the code page of the conversation. The password is bytes, not text, except for a
+/// queue manager in EBCDIC, where the same bytes would be another password.
+fn credentials(user: &str, password: &Password, ccsid: Ccsid) -> (Bytes, Bytes) {
+    let user_bytes = encode_text(user, ccsid).unwrap_or(user.as_bytes().into());
+    let text = std::str::from_utf8(password.as_bytes()).ok().filter(|_| ccsid.is_ebcdic());
+    let translated = text.and_then(|text| encode_text(text, ccsid));
+    let password_bytes = translated.unwrap_or(password.as_bytes().into());
+    (Bytes::copy_from_slice(&user_bytes), Bytes::copy_from_slice(&password_bytes))
 }
 
 /// Header only, without ERROR and CLOSE (mq-wire-observed-base.md 3.3).

@@ -123,7 +123,7 @@ async fn four_mebibytes_there_and_back() {
     connection.put(handle, Mqmd::default(), options.clone(), data.clone()).await.unwrap();
     let short =
         connection.get(handle, Mqmd::default(), gmo(GetOptions::NO_SYNCPOINT), 4096).await.unwrap_err();
-    let ClientError::TooLongForBuffer { total_length } = short else { panic!("{short}") };
+    let ClientError::TooLongForBuffer { total_length, .. } = short else { panic!("{short}") };
     assert_eq!((total_length as usize, short.reason()), (data.len(), Reason::TRUNCATED_MSG_FAILED));
     assert!(!short.is_broken());
     let got =

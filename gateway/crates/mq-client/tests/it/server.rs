@@ -122,6 +122,8 @@ impl Session {
                         self.machine.reply(Instant::now(), call, reply).unwrap();
                     }
                     Event::Ended => return Ok(true),
+                    // Sockets are not shared here.
+                    Event::ConversationEnded { .. } => {}
                 }
             }
             self.flush().await?;
