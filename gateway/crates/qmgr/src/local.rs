@@ -285,6 +285,7 @@ impl QueueManager {
             kept: None,
             headers: HEADERS_MAX,
             any_descriptor: who.context == PutContext::SetAll,
+            check_headers: false,
             properties: Properties::default(),
         };
         let prepared = self.prepare(now, &sender, &route, message, batch.start())?;

@@ -132,6 +132,7 @@ impl QueueManager {
             kept,
             headers: 0,
             any_descriptor: false,
+            check_headers: true,
             properties,
         };
         let mut prepared = self.prepare(now, &sender, route, message, batch.start())?;

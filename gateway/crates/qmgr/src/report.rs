@@ -266,6 +266,7 @@ impl QueueManager {
             kept: None,
             headers: HEADERS_MAX,
             any_descriptor: true,
+            check_headers: false,
             properties: Properties::default(),
         };
         let prepared = self.prepare(now, &sender, &route, message, batch.start())?;

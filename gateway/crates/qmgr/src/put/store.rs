@@ -10,6 +10,7 @@ use super::check::{Checked, check_descriptor};
 use crate::connection::Route;
 use crate::context::{Sender, set_context};
 use crate::envelope::{envelope, take_extension, version_2, wrap};
+use crate::headers;
 use crate::held::Held;
 use crate::index::{Entry, Flags};
 use crate::manager::QueueManager;
@@ -41,6 +42,8 @@ pub(crate) struct Message {
     pub(crate) headers: u32,
     /// Any descriptor that can be stored will do: it is somebody else's message, which is only passed on.
     pub(crate) any_descriptor: bool,
+    /// Whether headers in front of the data are looked at, if the descriptor is of version 2.
+    pub(crate) check_headers: bool,
     /// What the data begins with.
     pub(crate) properties: Properties,
 }
@@ -96,7 +99,9 @@ impl QueueManager {
         start: u32,
     ) -> Result<Prepared, Reason> {
         route.check(&self.directory)?;
-        let Message { md, body, file, options, kept, headers, any_descriptor, properties } = message;
+        let Message { md, body, file, options, kept, headers, any_descriptor, check_headers, properties } =
+            message;
+        let second = md.version >= 2;
         let (md, body) = match take_extension(&md, &body, self.ccsid()) {
             Ok(Some(taken)) => taken,
             Err(_) if any_descriptor => (version_2(md), body),
@@ -109,6 +114,9 @@ impl QueueManager {
         let mut checked = Checked { flags: md.msg_flags, warning: Reason::NONE };
         if !any_descriptor {
             checked = check_descriptor(&md, options, route.remote)?;
+        }
+        if check_headers && second && !self.is_raw(route) {
+            headers::check(&md, &body)?;
         }
         self.check_open(route)?;
         // Whatever is put in front, the end of what is stored is that of the body. A file with more is not of this one.
@@ -252,6 +260,12 @@ impl QueueManager {
             local.uncommitted_puts += 1;
         }
         Ok(held)
+    }
+
+    /// Whether the message goes onto a transmission queue as it is: the sending end looks at what is in it
+    /// (mq-objects.md 1.7).
+    fn is_raw(&self, route: &Route) -> bool {
+        !route.remote && self.directory.get(route.used).is_some_and(|object| object.facts.transmission)
     }
 
     /// Whether every definition on the way takes messages (2051).

@@ -186,7 +186,7 @@ fn a_long_message_is_cut_if_it_may_be() {
     assert_eq!(found, [(0, 992, 3, true), (992, 992, 3, false), (1_984, 516, 7, false)]);
     assert_eq!(data, body);
     // What has an inner form cannot be cut.
-    let commands = Mqmd { format: FormatName::ADMIN, ..may };
+    let commands = Mqmd { format: FormatName::CHANNEL_COMPLETED, ..may };
     let refused = put(&mut qm, conn, handle, commands.clone(), Mqpmo::default(), body.clone()).unwrap_err();
     assert_eq!(refused, Reason::MSG_TOO_BIG_FOR_Q);
     qm.script("ALTER QMGR MAXMSGL(32768)");
@@ -306,6 +306,19 @@ fn an_extension_in_front_of_the_data_counts() {
         refused(extended(|extension| extension.msg_seq_number = 0)),
         Some(Reason::MSG_SEQ_NUMBER_ERROR)
     );
+}
+
+#[test]
+fn headers_are_looked_at_behind_a_descriptor_of_version_2() {
+    let (mut qm, conn, handle) = world("");
+    qm.script("DEFINE QLOCAL(X) USAGE(XMITQ)");
+    let raw = qm.open(conn, "X", OpenOptions::OUTPUT);
+    let first = Mqmd { format: FormatName::XMIT_Q_HEADER, ..persistent() };
+    let second = Mqmd { version: 2, ..first.clone() };
+    put(&mut qm, conn, handle, first, Mqpmo::default(), "none").unwrap();
+    assert_eq!(put(&mut qm, conn, handle, second.clone(), Mqpmo::default(), "none").unwrap_err().0, 2260);
+    // What is wrong on a transmission queue is found at its end.
+    put(&mut qm, conn, raw, second, Mqpmo::default(), "none").unwrap();
 }
 
 #[test]

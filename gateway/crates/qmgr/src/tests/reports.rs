@@ -370,7 +370,7 @@ fn neither_transmission_nor_dead_letter_queues_are_where_a_message_arrives() {
     let header = Mqxqh::decode(&mut Reader::new(&taken.body, Coding::NATIVE)).unwrap();
     assert_eq!(header.msg_desc.report, COA | COD, "for the queue manager at the other end");
     for format in [FormatName::XMIT_Q_HEADER, FormatName::DEAD_LETTER_HEADER] {
-        let md = Mqmd { format, ..asking(COA | COD) };
+        let md = Mqmd { version: 1, format, ..asking(COA | COD) };
         put(&mut qm, conn, handle, md.clone(), PutOptions::empty(), "x");
         delivered(&mut qm, conn, false, &md, -1);
     }
