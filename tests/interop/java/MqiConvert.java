@@ -353,7 +353,7 @@ final class MqiConvert extends MqiMessages {
     private static byte[] pcf(int page, int encoding) {
         Writer all = new Writer(page, encoding);
         all.numbers(CMQCFC.MQCFT_COMMAND, 36, 1, CMQCFC.MQCMD_INQUIRE_Q, 1, 1, 0, 0, 5);
-        all.numbers(CMQCFC.MQCFT_STRING, 28, CMQC.MQCA_Q_NAME, page, 6).text("A.QUE\u00dc", 6).text("", 2);
+        all.numbers(CMQCFC.MQCFT_STRING, 28, CMQC.MQCA_Q_NAME, page, 6).text("A.QUE\u00dc", 6).bytes(new byte[2]);
         all.numbers(CMQCFC.MQCFT_INTEGER, 16, CMQC.MQIA_Q_TYPE, 1001);
         all.numbers(CMQCFC.MQCFT_INTEGER_LIST, 24, CMQCFC.MQIACF_Q_ATTRS, 2, 3, 15);
         all.numbers(CMQCFC.MQCFT_STRING_LIST, 32, CMQC.MQCA_NAMES, page, 2, 4).text("ONE", 4).text("TWO", 4);
@@ -367,7 +367,9 @@ final class MqiConvert extends MqiMessages {
             put(q, message(pcf(819, BIG), format, 819, BIG));
             byte[] data = converted(t, q, 850, LITTLE);
             t.bytes("data", pcf(850, LITTLE), data);
-            PCFMessage read = new PCFMessage(message(data, format, 850, LITTLE));
+            MQMessage copy = message(data, format, 850, LITTLE);
+            copy.setDataOffset(0);
+            PCFMessage read = new PCFMessage(copy);
             t.text("name", "A.QUE\u00dc", read.getStringParameterValue(CMQC.MQCA_Q_NAME));
         });
     }
@@ -382,7 +384,17 @@ final class MqiConvert extends MqiMessages {
         asIs("CONVERT-120", encode("DLH too short", 819, BIG), CMQC.MQFMT_DEAD_LETTER_HEADER, 819, BIG, 819, LITTLE);
         asIs("CONVERT-121", trigger(819, BIG), CMQC.MQFMT_TRIGGER, 819, 0, 819, LITTLE);
         asIs("CONVERT-122", trigger(819, BIG), CMQC.MQFMT_TRIGGER, 819, BIG, 819, 0);
-        asIs("CONVERT-123", dlh(819, BIG, 819, BIG, CMQC.MQFMT_NONE), CMQC.MQFMT_DEAD_LETTER_HEADER, 819, BIG, 1200, BIG);
+        at("CONVERT-123", t -> {
+            MQQueue q = queue(t, A);
+            byte[] header = dlh(819, BIG, 819, BIG, CMQC.MQFMT_STRING);
+            put(q, message(join(header, encode(TEXT, 819, BIG)), CMQC.MQFMT_DEAD_LETTER_HEADER, 819, BIG));
+            MQMessage got = wanting(1200, BIG);
+            t.mark(() -> q.get(got, MqiCase.gmo(CONVERT | NOSYNC)));
+            // The header is in the queue manager's code page then, the text in the one that was wanted.
+            t.same("CodedCharSetId", t.qm().getCharacterSet(), got.characterSet);
+            byte[] data = raw(got);
+            t.bytes("text", encode(TEXT, 1200, BIG), Arrays.copyOfRange(data, header.length, data.length));
+        });
         asIs("CONVERT-124", new byte[172], CMQC.MQFMT_DEAD_LETTER_HEADER, 1200, BIG, 819, BIG);
         asIs("CONVERT-125", Arrays.copyOf(pcf(819, BIG), 50), CMQC.MQFMT_ADMIN, 819, BIG, 819, LITTLE);
     }

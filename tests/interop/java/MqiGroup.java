@@ -171,6 +171,7 @@ final class MqiGroup extends MqiMessages {
                 t.mark(() -> q.get(got, options));
                 status.append(options.segmentStatus).append(options.groupStatus).append(options.segmentation);
                 status.append(got.offset).append('/').append(got.messageFlags).append(' ');
+                t.same("OriginalLength", got.getMessageLength(), got.originalLength);
             }
             t.same("status", "S  0/2 S  4/2 L  8/6 ", status.toString());
         });

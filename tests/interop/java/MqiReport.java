@@ -110,7 +110,6 @@ final class MqiReport extends MqiMessages {
             t.that("GroupId", zero(got.groupId));
             t.same("MsgSeqNumber, Offset", "1 0", got.messageSequenceNumber + " " + got.offset);
             t.same("MsgFlags", 0, got.messageFlags);
-            t.same("OriginalLength", 250, got.originalLength);
         });
         at("REPORT-006", t -> {
             MQQueue q = queue(t, A);
@@ -160,7 +159,17 @@ final class MqiReport extends MqiMessages {
             MQMessage got = report(t);
             t.same("header and 100 bytes", 48 + 100, got.getMessageLength());
             t.text("Format", CMQC.MQFMT_RF_HEADER_1, got.format);
-            t.same("OriginalLength", 48 + 250, got.originalLength);
+        });
+        at("REPORT-016", t -> {
+            MQQueue q = queue(t, A);
+            MQMessage put = member("0123456789", MqiCase.id(5), 1, 20, CMQC.MQMF_SEGMENT);
+            put.report = COA;
+            put.replyToQueueName = REPLY;
+            t.mark(() -> put(q, put));
+            MQMessage got = report(t);
+            t.bytes("GroupId", MqiCase.id(5), got.groupId);
+            t.same("Offset, MsgFlags", "20 " + CMQC.MQMF_SEGMENT, got.offset + " " + got.messageFlags);
+            t.same("OriginalLength", 10, got.originalLength);
         });
         at("REPORT-012", t -> {
             MQQueue q = queue(t, "MQM.FEW");
@@ -265,7 +274,6 @@ final class MqiReport extends MqiMessages {
             t.same("Priority, Persistence", "3 1", got.priority + " " + got.persistence);
             t.text("Format", "MYFORMAT", got.format);
             t.same("PutApplType", CMQC.MQAT_QMGR, got.putApplicationType);
-            t.same("OriginalLength", 250, got.originalLength);
             t.same("Report, Expiry", "0 -1", got.report + " " + got.expiry);
         });
         at("REPORT-031", t -> {

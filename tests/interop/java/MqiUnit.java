@@ -318,7 +318,7 @@ final class MqiUnit extends MqiMessages {
             dynamic.setCloseOptions(CMQC.MQCO_DELETE);
             t.mark(dynamic::close);
             t.qm().commit();
-            MQQueue again = queue(t, name);
+            MQQueue again = t.open(name, ALL);
             t.same("text", "x", text(again));
             again.setCloseOptions(CMQC.MQCO_DELETE_PURGE);
             again.close();
