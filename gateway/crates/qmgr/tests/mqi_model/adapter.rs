@@ -53,7 +53,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(model: &Settings, definitions: &[Definition]) -> Self {
         let name = QMgrName(Chars::cut(&model.name));
-        let limits = Limits { sweep_interval_ms: 1, ..Limits::default() };
+        let limits = Limits { sweep_interval_ms: 0, ..Limits::default() };
         let settings = qmgr::Settings {
             hash_key: [1, 2],
             limits,
@@ -209,9 +209,12 @@ impl Engine {
         self.outcomes(own, call, expected)
     }
 
+    /// Time-outs. With an interval of nothing the sweep always wants another turn.
     fn time_out(&mut self) {
-        while self.qm.poll_timeout().is_some_and(|at| at <= self.now.instant) {
-            self.turn(QueueManager::handle_timeout);
+        for _ in 0..3 {
+            if self.qm.poll_timeout().is_some_and(|at| at <= self.now.instant) {
+                self.turn(QueueManager::handle_timeout);
+            }
         }
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Handle {
     pub(crate) locked: Option<u64>,
     pub(crate) marks: Vec<u64>,
     pub(crate) saved: Option<Context>,
+    /// `putting` and `getting` as they were before the unit of work touched them.
+    pub(crate) before_unit: Option<(Option<Progress>, Option<Progress>)>,
     pub(crate) putting: Option<Progress>,
     pub(crate) getting: Option<Progress>,
     pub(crate) browsing: Option<Progress>,
@@ -229,7 +231,7 @@ impl Model {
     /// The order of a queue: by priority and arrival, or by arrival alone (MSGDLVSQ).
     pub(crate) fn key(&self, object: usize, message: &Message) -> (i32, u64) {
         let fifo = self.objects[object].def.fifo;
-        (if fifo { 0 } else { 9 - message.md.priority }, message.serial)
+        (if fifo { 0 } else { 9 - message.md.priority.min(9) }, message.serial)
     }
 
     fn inquire(&self, hobj: Hobj, selectors: &[i32]) -> Result<Outcome, i32> {

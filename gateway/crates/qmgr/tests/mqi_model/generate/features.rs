@@ -40,10 +40,10 @@ features! {
     logical true, "gets and browses in logical order, MQGMO_ALL_MSGS_AVAILABLE";
     complete true, "MQGMO_COMPLETE_MSG, MQGMO_ALL_SEGMENTS_AVAILABLE";
     locks true, "MQGMO_LOCK and MQGMO_UNLOCK";
-    expiry_of_locked false, "time that goes by while a message is locked";
+    expiry_of_locked true, "time that goes by while a message is locked";
     marks true, "marks of browsed messages";
     truncation true, "buffers that are too small";
-    first_truncated false, "MQGMO_BROWSE_FIRST among them";
+    first_truncated true, "MQGMO_BROWSE_FIRST among them";
     tokens true, "MQMO_MATCH_MSG_TOKEN";
     dynamic true, "dynamic queues";
     foreign_delete true, "MQCO_DELETE of a temporary queue by another handle than its maker's";

@@ -49,7 +49,11 @@ impl Generator {
         if !under {
             self.matches(&mut gmo, model, handle.resolved.object);
             self.grouping(&mut gmo, handle);
-            if self.features.waits && self.random.percent(8) {
+            // How many that browse are woken beside one that takes is unpredictable, says IBM.
+            let takes = |gmo: &Gmo| gmo.options & GMO_BROWSES == 0 || gmo.options & GMO_LOCK != 0;
+            let on_it = |hobj: &Hobj| model.handles[hobj].resolved.object == handle.resolved.object;
+            let mixed = model.waiters.iter().any(|w| on_it(&w.hobj) && takes(&w.gmo) != takes(&gmo));
+            if self.features.waits && !mixed && self.random.percent(8) {
                 gmo.options |= GMO_WAIT;
                 gmo.wait_ms = self.random.pick(&[0, 500, 1000, 3000, -1]);
             }

@@ -94,8 +94,8 @@ impl Model {
             let Some(message) = under.filter(|m| self.visible(m, hobj)).cloned() else {
                 return Some(Outcome::failed(2034));
             };
-            let progress = if browse { &handle.browsing } else { &handle.getting };
-            let warning = progress.as_ref().filter(|_| !logical).map_or(0, Progress::incomplete);
+            let progress = handle.getting.as_ref().filter(|_| !browse && !logical);
+            let warning = progress.map_or(0, Progress::incomplete);
             return Some(self.deliver(conn, hobj, gmo, buffer, &[message], warning));
         }
         if options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical {
@@ -104,6 +104,12 @@ impl Model {
         let first = options & GMO_BROWSE_FIRST != 0;
         let progress = if browse { handle.browsing.clone() } else { handle.getting.clone() };
         let mut warning = 0;
+        if !logical && let Some(progress) = &progress {
+            warning = progress.incomplete();
+        }
+        // BROWSE_FIRST scans as if there was no group, but says what was left.
+        let progress = progress.filter(|_| !first);
+        let candidates = self.candidates(object, hobj, &handle, gmo, progress.as_ref())?;
         if logical
             && !browse
             && let Some(progress) = progress.as_ref().filter(|p| p.unfinished())
@@ -113,12 +119,6 @@ impl Model {
                 return Some(Outcome::failed(2245));
             }
         }
-        if !logical && let Some(progress) = &progress {
-            warning = progress.incomplete();
-        }
-        // BROWSE_FIRST scans as if there was no group, but says what was left.
-        let progress = progress.filter(|_| !first);
-        let candidates = self.candidates(object, hobj, &handle, gmo, progress.as_ref())?;
         Some(self.deliver(conn, hobj, gmo, buffer, &candidates, warning))
     }
 
@@ -178,13 +178,17 @@ impl Model {
             if !self.matches(message, gmo, going_on.is_some()) || !self.unmarked(message, handle, options) {
                 continue;
             }
-            if going_on.is_none() {
-                if options & GMO_ALL_MSGS != 0 && !self.group_complete(object, hobj, message) {
-                    continue;
-                }
-                if options & GMO_ALL_SEGMENTS != 0 && self.segments(object, hobj, message).is_none() {
-                    continue;
-                }
+            if going_on.is_none()
+                && options & GMO_ALL_MSGS != 0
+                && !self.group_complete(object, hobj, message)
+            {
+                continue;
+            }
+            // All messages means all segments too, of each logical message that is begun.
+            let begins = going_on.is_none_or(|progress| !progress.in_message);
+            let all_segments = options & (GMO_ALL_SEGMENTS | GMO_ALL_MSGS) != 0;
+            if begins && all_segments && self.segments(object, hobj, message).is_none() {
+                continue;
             }
             if options & GMO_COMPLETE_MSG != 0 && segment {
                 if md.offset != 0 {
@@ -292,6 +296,11 @@ impl Model {
             }
             return Outcome::warning(2080, seen);
         }
+        // What is taken in parts has to be taken in a unit of work, and there is one of somebody else's making.
+        let in_parts = found.len() > 1 && first.md.persistence == 1 && !browse && !synced;
+        if in_parts && self.uncommitted(conn) > 0 {
+            return Outcome::failed(2255);
+        }
         if synced {
             // A report on delivery counts, but nobody is refused a message because of it.
             if self.uncommitted(conn) + found.len() > self.settings.max_uncommitted {
@@ -391,7 +400,11 @@ impl Model {
             if handle.locked.is_some_and(|serial| found.iter().any(|m| m.serial == serial)) {
                 handle.locked = None;
             }
-            handle.getting = Some(Progress::after(&last.md, last.data.len(), synced, logical));
+            let grouped = md.flags & (MF_IN_GROUP | MF_SEGMENT) != 0;
+            if handle.getting.is_some() || logical || grouped {
+                handle.begin_unit(synced);
+                handle.getting = Some(Progress::after(&last.md, last.data.len(), synced, logical));
+            }
             if handle.options & OO_SAVE_ALL != 0 {
                 handle.saved = Some(Context {
                     user: md.user.clone(),

@@ -23,7 +23,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// After a message with this descriptor and length.
+    /// After a message with this descriptor and length of data.
     pub(crate) fn after(md: &Md, length: usize, synced: bool, logical: bool) -> Self {
         let in_group = md.flags & (MF_IN_GROUP | MF_LAST_IN_GROUP) != 0;
         let segment = md.flags & (MF_SEGMENT | MF_LAST_SEGMENT) != 0;
@@ -32,7 +32,7 @@ impl Progress {
         Self {
             group_id: md.group_id,
             seq: md.seq,
-            next_offset: md.offset + length as i32,
+            next_offset: md.offset + length_of(md, length),
             in_group,
             group_ended: in_group && last_in_group && !in_message,
             last_in_group,
@@ -60,6 +60,11 @@ impl Progress {
             _ => 0,
         }
     }
+}
+
+/// The length that a segment stands for: a report has it of its original (MQMD OriginalLength).
+fn length_of(md: &Md, length: usize) -> i32 {
+    if md.msg_type == 4 && md.original_length >= 0 { md.original_length } else { length as i32 }
 }
 
 impl Model {
@@ -152,12 +157,17 @@ impl Model {
                     && m.md.group_id == first.md.group_id
                     && m.md.seq == first.md.seq
                     && m.md.offset == offset
+                    && m.md.feedback == first.md.feedback
             })?;
             found.push(next.serial);
             if next.md.flags & MF_LAST_SEGMENT != 0 {
                 return Some(found);
             }
-            offset += next.data.len() as i32;
+            let length = length_of(&next.md, next.data.len());
+            if length <= 0 {
+                return None;
+            }
+            offset += length;
         }
     }
 

@@ -74,6 +74,7 @@ impl Model {
             locked: None,
             marks: Vec::new(),
             saved: None,
+            before_unit: None,
             putting: None,
             getting: None,
             browsing: None,
@@ -110,8 +111,9 @@ impl Model {
                 return Err(2055);
             }
         }
-        let warning = [&handle.putting, &handle.getting];
-        let warning = warning.into_iter().flatten().map(Progress::incomplete).max().unwrap_or(0);
+        let incomplete = |progress: &Option<Progress>| progress.as_ref().map_or(0, Progress::incomplete);
+        let (put, got) = (incomplete(&handle.putting), incomplete(&handle.getting));
+        let warning = if put != 0 { put } else { got };
         let delete = options != CO_NONE;
         self.drop_handle(hobj);
         if delete && !self.objects[index].deleted {

@@ -1,6 +1,6 @@
 //! MQPUT, MQPUT1 and the messages that the queue manager makes itself: mq-objects.md 1.2, 1.5, 1.7, 5.4, 5.6.
 
-use super::{Context, Kind, Message, Model, Resolved, State, program_of, user_of};
+use super::{Context, Kind, Message, Model, Progress, Resolved, State, program_of, user_of};
 use crate::calls::value::*;
 use crate::calls::{Body, Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
 
@@ -55,7 +55,6 @@ impl Model {
         }
         faults.extend(Self::md_faults(&md));
         let mut warning = if md.priority > 9 { 2049 } else { 0 };
-        md.priority = md.priority.min(9);
         let first = &self.objects[resolved.path[0]].def;
         if md.priority == -1 {
             md.priority = first.priority;
@@ -94,6 +93,9 @@ impl Model {
         if let (Some(hobj), Some(progress)) = (hobj, progress)
             && let Some(handle) = self.handles.get_mut(&hobj)
         {
+            let unfinished =
+                |progress: &Option<Progress>| progress.as_ref().is_some_and(Progress::unfinished);
+            handle.begin_unit(synced && (unfinished(&handle.putting) || unfinished(&progress)));
             handle.putting = progress;
         }
         let (msg_id, correl_id, group_id, seq, offset) = ids;

@@ -1,11 +1,23 @@
 //! Units of work, expiry, waiting calls, crash and restart: mq-objects.md 1.2, 3.2, 3.3 (NPMCLASS, HARDENBO).
 
-use super::{Kind, Message, Model, State, TEMPORARY, Waiter};
+use super::{Handle, Kind, Message, Model, State, TEMPORARY, Waiter};
 use crate::calls::value::*;
 use crate::calls::{Conn, Outcome};
 
+impl Handle {
+    /// A member of a group is put or got with it: a back-out goes back to here.
+    pub(crate) fn begin_unit(&mut self, synced: bool) {
+        if synced && self.before_unit.is_none() {
+            self.before_unit = Some((self.putting.clone(), self.getting.clone()));
+        }
+    }
+}
+
 impl Model {
     pub(crate) fn commit(&mut self, conn: Conn) {
+        for handle in self.handles.values_mut().filter(|handle| handle.conn == conn) {
+            handle.before_unit = None;
+        }
         for object in &mut self.objects {
             object.messages.retain(|m| m.state != State::GotBy(conn));
             let deleted = object.deleted;
@@ -24,6 +36,11 @@ impl Model {
     }
 
     fn back_out_counting(&mut self, conn: Conn, count: i32) {
+        for handle in self.handles.values_mut().filter(|handle| handle.conn == conn) {
+            if let Some((putting, getting)) = handle.before_unit.take() {
+                (handle.putting, handle.getting) = (putting, getting);
+            }
+        }
         for object in &mut self.objects {
             object.messages.retain(|m| m.state != State::PutBy(conn));
             let deleted = object.deleted;
@@ -116,7 +133,8 @@ impl Model {
     }
 
     /// What is left after the queue manager ended without a word: units in doubt are backed out, non-persistent messages are
-    /// gone, temporary dynamic queues too. BackoutCount is that of the back-outs that the queue manager lived to see.
+    /// gone but where NPMCLASS is HIGH, temporary dynamic queues too. BackoutCount is that of the back-outs that the queue manager lived to see, of
+    /// persistent messages.
     pub(crate) fn crash(&mut self) {
         let conns: Vec<Conn> = self.conns.keys().copied().collect();
         self.waiters.clear();
@@ -132,11 +150,15 @@ impl Model {
             if object.deleted {
                 object.messages.clear();
             }
-            let survives = |m: &Message| m.md.persistence == 1;
+            let high = object.def.class_high;
+            let survives = |m: &Message| m.md.persistence == 1 || high;
             object.messages.retain(survives);
             for message in &mut object.messages {
                 message.locked_by = None;
                 message.marked = None;
+                if message.md.persistence != 1 {
+                    message.md.backout = 0;
+                }
             }
         }
     }
