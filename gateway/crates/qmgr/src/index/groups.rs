@@ -208,9 +208,10 @@ impl Groups {
         }
         if !member.is_segment() && !member.in_group() {
             // It only has the id of a group.
-            return if comes {
-                self.refresh(key)
-            };
+            if comes {
+                self.refresh(key);
+            }
+            return;
         }
         let after = self.counted(spot);
         let name = (spot.group_id, spot.seq_number);

@@ -75,8 +75,8 @@ fn match_options_of_groups() {
     check(member(1, 1, 0, 0), group, Ok("a2"));
     check(member(1, 1, 0, 0), group | seq, Ok("a1"));
     check(member(2, 2, 0, 0), group | seq | offset, Ok("b2"));
-    check(member(2, 3, 0, 0), group | seq, none.clone());
-    check(member(9, 1, 0, 0), group, none.clone());
+    check(member(2, 3, 0, 0), group | seq, none);
+    check(member(9, 1, 0, 0), group, none);
     check(member(0, 1, 0, 0), group, Ok("a2"));
     check(member(1, 1, 0, 0), seq, Ok("b1"));
     check(member(1, 2, 0, 0), seq, Ok("a2"));
