@@ -1,14 +1,16 @@
 //! Every verb through both machines: the server is asked what the client said, the client told what the server said.
 
 use bytes::Bytes;
-use mq_channel::{AsyncPuts, OpenDefaults, OwnerError, PutObject, Reply, Request};
+use mq_channel::{
+    AsyncPuts, ChannelTerms, OpenDefaults, OwnerError, PutObject, Reply, Request, ServerConfig,
+};
 use mq_wire::{
-    ApiHeader, Body, Call, CloseOptions, CompCode, GetOptions, Lpoo, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId,
-    OpenBody, OpenOptions, Persistence, PutOptions, Reason, SegmentHeader, SegmentType, Selector, SpiBody,
-    SpiCall, SpiHeader, SpiOpen, SpiVerb,
+    ApiHeader, Body, ByteOrder, Call, Ccsid, CloseOptions, Coding, CompCode, GetOptions, Lpoo, Mqgmo, Mqmd,
+    Mqod, Mqpmo, MsgId, OpenBody, OpenOptions, Persistence, PutOptions, Reason, SegmentHeader, SegmentType,
+    Selector, SpiBody, SpiCall, SpiHeader, SpiOpen, SpiVerb,
 };
 
-use crate::pair::{Pair, segment};
+use crate::pair::{Pair, client_config, segment, server_config};
 
 const OK: (CompCode, Reason) = (CompCode::OK, Reason::NONE);
 
@@ -182,6 +184,35 @@ fn get() {
         assert_eq!(seen, request);
         assert_eq!(told, Reply::Get { cc: OK.0, reason: OK.1, md, gmo, total_length: 5, data });
     }
+}
+
+#[test]
+fn single_characters_are_converted_too() {
+    let coding = Coding { order: ByteOrder::Big, ccsid: Ccsid(500) };
+    let mut pair = Pair::with(ServerConfig { coding, ..server_config() }, client_config())
+        .connect(ChannelTerms::default());
+    let (md, gmo) = (Mqmd::default(), Mqgmo { version: 2, ..Mqgmo::default() });
+    let request = Request::Get { handle: 2, md: md.clone(), gmo: gmo.clone(), buffer_length: 10 };
+    pair.client.call(pair.time, request).unwrap();
+    pair.drive();
+    let (call, _) = pair.called();
+    let gmo = Mqgmo { group_status: b'G', segment_status: b'L', segmentation: b'A', ..gmo };
+    let (cc, reason, data) = (OK.0, OK.1, Bytes::new());
+    pair.reply(call, Reply::Get { cc, reason, md, gmo, total_length: 0, data });
+    let bytes = pair.server.poll_output().unwrap();
+    // Behind header, API header, MQMD and the first version of MQGMO with MatchOptions.
+    let at = 28 + 16 + 324 + 72 + 4;
+    assert_eq!(bytes[at..at + 3], [0xC7, 0xD3, 0xC1]);
+
+    let asked = Request::Inquire { handle: 2, selectors: vec![], int_count: 0, char_length: 3 };
+    pair.client.handle_bytes(pair.time, &bytes).unwrap();
+    pair.client.poll_event();
+    pair.client.call(pair.time, asked).unwrap();
+    pair.drive();
+    let (call, _) = pair.called();
+    pair.reply(call, Reply::Inquire { cc, reason, ints: vec![], chars: b"QM1".to_vec() });
+    let bytes = pair.server.poll_output().unwrap();
+    assert_eq!(bytes[bytes.len() - 3..], [0xD8, 0xD4, 0xF1]);
 }
 
 #[test]

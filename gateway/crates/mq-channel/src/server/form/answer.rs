@@ -55,7 +55,7 @@ impl Form {
                 payload = data;
                 Call::GetReply(Box::new(GetReplyBody {
                     md: Mqmd { version: md_version, ..md },
-                    gmo: Mqgmo { version: gmo_version, ..gmo },
+                    gmo: gmo_out(gmo, gmo_version, out),
                     data_length: total_length,
                     data: Bytes::new(),
                 }))
@@ -250,6 +250,15 @@ fn put_reply(md: Mqmd, md_version: i32, pmo: Mqpmo, pmo_version: i32, data_lengt
         records: Bytes::new(),
         data_length,
     }
+}
+
+/// The options in the version that was asked. The states of group and segment are characters, though single ones.
+fn gmo_out(mut gmo: Mqgmo, version: i32, out: Coding) -> Mqgmo {
+    gmo.version = version;
+    for state in [&mut gmo.group_status, &mut gmo.segment_status, &mut gmo.segmentation] {
+        *state = super::chars_out(vec![*state], out).first().copied().unwrap_or(*state);
+    }
+    gmo
 }
 
 /// As many integers and characters as the request says, even if fewer were asked by selectors
