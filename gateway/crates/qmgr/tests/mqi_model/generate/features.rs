@@ -47,7 +47,7 @@ features! {
     tokens true, "MQMO_MATCH_MSG_TOKEN";
     dynamic true, "dynamic queues";
     foreign_delete true, "MQCO_DELETE of a temporary queue by another handle than its maker's";
-    deleted_delete false, "MQCO_DELETE of a queue that is deleted already";
+    deleted_delete true, "MQCO_DELETE of a queue that is deleted already";
     aliases true, "aliases of queues";
     remotes true, "remote definitions and transmission queues";
     waits true, "gets that wait";

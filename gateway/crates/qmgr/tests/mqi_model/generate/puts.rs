@@ -152,6 +152,12 @@ impl Generator {
         let unfinished = handle.putting.as_ref().filter(|progress| progress.unfinished());
         let on_groups = model.objects[handle.resolved.object].def.name == "Q.GROUPS";
         if let Some(progress) = unfinished.filter(|p| p.logical && grouping && self.random.percent(88)) {
+            // A back-out can lead a handle to a place of which there is a message already, and no group has two of a number.
+            let next = if progress.in_message { progress.seq } else { progress.seq + 1 };
+            let mut all = model.objects.iter().flat_map(|object| &object.messages);
+            if all.any(|m| m.md.group_id == progress.group_id && m.md.seq >= next && !progress.in_message) {
+                return Call::Close { conn, hobj, options: CO_NONE };
+            }
             options = options & !(PMO_SYNCPOINT | PMO_NO_SYNCPOINT) | PMO_LOGICAL_ORDER;
             if progress.synced != self.random.percent(1) {
                 options |= PMO_SYNCPOINT;
