@@ -198,8 +198,9 @@ impl Open {
     }
 
     fn heartbeat(&mut self, arrived: &Arrived, shared: &mut Shared) -> Result<(), ConnectionError> {
-        // Before MQCONN nobody needs one.
-        if self.conversations.values().all(|conversation| conversation.deadline().is_some()) {
+        // Without sharing they belong to an MQGET; the client of a shared socket sends them at any time.
+        let starting = self.conversations.values().all(|conversation| conversation.deadline().is_some());
+        if starting && !self.agreed.is_shared() {
             return Err(unexpected(arrived.header.segment_type, self.name()));
         }
         // Without CONFIRM_REQUEST it is the answer to ours (mq-wire.md 3.11).

@@ -350,6 +350,11 @@ fn heartbeats_concern_the_socket_as_a_whole() {
     let (answer, _) = socket.sent();
     assert_eq!((answer.kind, answer.segment_type), (SegmentKind::Tshc, SegmentType::HEARTBEAT));
     assert_eq!(answer.control_flags_1.bits(), 0x30);
+    // Without a conversation it has the same right to know.
+    let mut alone = Socket::connected(ChannelTerms { heartbeat_s: 20, ..ChannelTerms::default() });
+    alone.action(1, SocketActionType::END).unwrap();
+    alone.send(&segment_with(header, 0x31, &Body::Status(None))).unwrap();
+    assert_eq!(alone.sent().0.segment_type, SegmentType::HEARTBEAT);
     // The client's comes after 20 seconds of silence, the server's some time after that.
     assert_eq!(socket.server.poll_timeout(), Some(socket.time + Duration::from_secs(25)));
     socket.pass(25);
