@@ -85,7 +85,20 @@ pub struct Converted {
 /// - What would not fit the buffer, and did before, is returned as it was: 2120. With `accept_truncated` it is for the
 ///   caller to cut.
 /// - Characters that the target has not got become its substitution character, without a warning.
+/// - A header that is damaged, or data that does not follow its format: 2110, from there on all stays as it is.
 pub fn convert_message(of: Described, data: &Bytes, wanted: &Wanted) -> Converted {
+    let converted = walk(of, data, wanted);
+    let warning = if is_damage(converted.warning) { Reason::FORMAT_ERROR } else { converted.warning };
+    Converted { warning, ..converted }
+}
+
+/// Reasons that say which structure is damaged.
+fn is_damage(reason: Reason) -> bool {
+    const COMMANDS: [Reason; 3] = [Reason::PCF_ERROR, Reason::TM_ERROR, Reason::RFH_STRING_ERROR];
+    COMMANDS.contains(&reason) || HEADERS.iter().any(|header| header.error == reason)
+}
+
+fn walk(of: Described, data: &Bytes, wanted: &Wanted) -> Converted {
     let of = Described { ccsid: own(of.ccsid, wanted), ..of };
     if data.is_empty() {
         return Converted { described: of, data: data.clone(), warning: Reason::NONE };

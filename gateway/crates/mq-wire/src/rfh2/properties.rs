@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::folder::Head;
 use super::{Folder, Mqrfh2, Property, PropertyValue};
-use crate::{Ccsid, Coding, Described, Encoding, FormatName, Reader, Writer};
+use crate::{Ccsid, Coding, Described, Encoding, FormatName, Reader, Reason, Writer};
 
 /// Properties in the order in which they stand in the message.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -233,6 +233,19 @@ impl Link {
     fn is_properties(&self) -> bool {
         !self.folders.is_empty() && self.folders.iter().all(Option::is_some)
     }
+}
+
+/// Whether the folders of properties can be read: what MQPUT refuses (2421).
+pub fn check_folders(of: Described, data: &[u8]) -> Result<(), Reason> {
+    const FOLDERS: [&str; 4] = ["mcd", "jms", "usr", "mqext"];
+    let links = chain(of, data).links;
+    let mut texts = links.iter().flat_map(|link| &link.header.folders);
+    let is_bad = |text: &String| {
+        let name = text.trim_start().strip_prefix('<').unwrap_or_default();
+        let name = name.split(|c: char| c == '>' || c == '/' || c.is_whitespace()).next();
+        name.is_some_and(|name| FOLDERS.contains(&name)) && Folder::parse(text).is_err()
+    };
+    if texts.any(is_bad) { Err(Reason::RFH_FORMAT_ERROR) } else { Ok(()) }
 }
 
 /// Reads headers as long as there are any. What cannot be read is data.

@@ -129,10 +129,10 @@ fn every_kind_of_parameter() {
     }
     for length in 1..big.len() {
         let found = converted(FormatName::ADMIN, &big[..length]);
-        assert_eq!((found.data.len(), found.warning), (length, Reason::PCF_ERROR), "cut at {length}");
+        assert_eq!((found.data.len(), found.warning), (length, Reason::FORMAT_ERROR), "cut at {length}");
     }
     big.push(0);
-    assert_eq!(converted(FormatName::ADMIN, &big).warning, Reason::PCF_ERROR);
+    assert_eq!(converted(FormatName::ADMIN, &big).warning, Reason::FORMAT_ERROR);
 }
 
 #[test]

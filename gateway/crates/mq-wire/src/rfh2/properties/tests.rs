@@ -30,6 +30,17 @@ const JMS: [&str; 3] = [
 ];
 
 #[test]
+fn folders_of_properties_have_to_be_read() {
+    let check = |folder: &str| check_folders(EBCDIC, &written(EBCDIC, &[header(&[folder], TEXT)], b"body"));
+    for right in ["<usr><a>1</a></usr>", "<usr/>", "<psc>anything <goes</psc>", "<users><a></users>"] {
+        assert_eq!(check(right), Ok(()), "{right}");
+    }
+    for wrong in ["<usr><a>1</usr>", "<jms", "<mcd><Msd>jms_text</Msd>", "<usr >a & b</usr>"] {
+        assert_eq!(check(wrong), Err(Reason::RFH_FORMAT_ERROR), "{wrong}");
+    }
+}
+
+#[test]
 fn properties_of_a_jms_message() {
     let data = written(EBCDIC, &[header(&JMS, TEXT)], b"body");
     let properties = properties_of(EBCDIC, &data);
