@@ -82,6 +82,9 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     Ok(())
 }
 
+/// How long the answers to calls that a stop ends may take to their clients.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// What the tasks around the core need of it.
 struct Parts {
     core: CoreHandle,
@@ -330,17 +333,22 @@ impl Service {
         }
         self.tracker.close();
         // The administration stays for a stop that takes long; it is not waited for.
-        let quiet = async {
+        let quiet = async || {
             while self.mq.count.now() > 0 || self.devices.count.now() > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        if tokio::time::timeout(grace, quiet).await.is_err() && grace > Duration::ZERO {
+        if tokio::time::timeout(grace, quiet()).await.is_err() && grace > Duration::ZERO {
             tracing::warn!(
                 mq = self.mq.count.now(),
                 devices = self.devices.count.now(),
                 "connections are cut: the grace period is over"
             );
+            // Those who still wait hear why (2162), as far as they listen.
+            if let Ok(core) = self.core.newest().await {
+                let _ = core.send(Lane::Control, Command::Stopping).await;
+            }
+            let _ = tokio::time::timeout(LAST_WORDS, quiet()).await;
         }
         self.connections.cancel();
         self.last.cancel();

@@ -84,6 +84,8 @@ pub(crate) enum Command {
     DeviceReport { device: DeviceName, answer: oneshot::Sender<Option<DeviceReport>> },
     /// The service stops: waiting gets and long polls end, nothing new begins.
     Quiesce,
+    /// The grace is over: every call of an MQ client that is still open ends, and so does every further one.
+    Stopping,
     /// The last command: everything is handed over and durable, the store is closed.
     Stop,
 }

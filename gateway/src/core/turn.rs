@@ -446,6 +446,9 @@ impl Core {
             Command::Quiesce => {
                 self.queue_manager.quiesce(&mut turn.mq);
             }
+            Command::Stopping => {
+                self.queue_manager.stopping(&mut turn.mq);
+            }
             Command::Stop => self.stopped = true,
         }
     }

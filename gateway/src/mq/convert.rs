@@ -44,10 +44,10 @@ pub(super) enum Kept {
 pub(super) fn verb(
     request: channel::Request,
     passed: impl Fn(i32) -> Option<Box<qmgr::Context>>,
-) -> Option<(Verb, Kept)> {
+) -> Result<(Verb, Kept), Reason> {
     use channel::Request;
-    Some(match request {
-        Request::Connect(_) | Request::Stat { .. } => return None,
+    Ok(match request {
+        Request::Connect(_) | Request::Stat { .. } => return Err(Reason::FUNCTION_NOT_SUPPORTED),
         Request::Open { od, options } => {
             let save_context = options.contains(mq_wire::OpenOptions::SAVE_ALL_CONTEXT);
             (Verb::Open(Box::new(qmgr::OpenRequest { od: *od, options })), Kept::Open { save_context })
@@ -55,13 +55,13 @@ pub(super) fn verb(
         Request::Close { handle, options } => (Verb::Close { handle, options }, Kept::Close { handle }),
         Request::Put { handle, md, pmo, data } => {
             let passed = passed(pmo.context);
-            let properties = properties(&md, &data);
+            let properties = properties(&md, &data)?;
             let put = qmgr::PutRequest { handle, md, pmo, body: data, passed, properties };
             (Verb::Put(Box::new(put)), Kept::Nothing)
         }
         Request::Put1 { od, md, pmo, data } => {
             let passed = passed(pmo.context);
-            let properties = properties(&md, &data);
+            let properties = properties(&md, &data)?;
             let request = qmgr::Put1Request { od: (*od).clone(), md, pmo, body: data, passed, properties };
             (Verb::Put1(Box::new(request)), Kept::Put1 { od })
         }
@@ -183,17 +183,18 @@ fn open_defaults(queue: Option<qmgr::QueueDefaults>) -> channel::OpenDefaults {
 }
 
 /// What the data of a put begins with: the properties, and whether they are such as PROPCTL(COMPAT) delivers.
-fn properties(md: &Mqmd, data: &Bytes) -> qmgr::Properties {
+fn properties(md: &Mqmd, data: &Bytes) -> Result<qmgr::Properties, Reason> {
     if md.format != FormatName::RF_HEADER_2 {
-        return qmgr::Properties::default();
+        return Ok(qmgr::Properties::default());
     }
     let of = Described::by(md);
+    mq_wire::check_folders(of, data)?;
     let (_, without) = mq_wire::without_properties(of, data);
     let length = u32::try_from(data.len() - without.len()).unwrap_or_default();
     let compatible = PropertyControl::Compatibility;
     let delivered = mq_wire::deliver(compatible, GetOptions::empty(), false, of, data);
     let compatible = delivered.is_ok_and(|(_, delivered)| delivered.len() == data.len());
-    qmgr::Properties { length, compatible: length > 0 && compatible }
+    Ok(qmgr::Properties { length, compatible: length > 0 && compatible })
 }
 
 /// The descriptor that was stored with a message, as it is now.

@@ -298,8 +298,9 @@ impl Socket<'_> {
             return Ok(());
         }
         let passed = |handle: i32| state.passed(handle);
-        let Some((verb, kept)) = convert::verb(request, passed) else {
-            return self.reply(call, Reply::failed(Reason::FUNCTION_NOT_SUPPORTED));
+        let (verb, kept) = match convert::verb(request, passed) {
+            Ok(converted) => converted,
+            Err(reason) => return self.reply(call, Reply::failed(reason)),
         };
         state.calls(&verb);
         self.pending.insert(id, Pending { call, conversation, kept });

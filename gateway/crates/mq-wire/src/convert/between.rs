@@ -26,13 +26,6 @@ pub(super) struct Between {
     text: Option<Converter>,
     /// A blank of the target.
     blank: Vec<u8>,
-    /// What text that is none of its set leads to.
-    invalid: Reason,
-}
-
-/// MQRC_DBCS_ERROR is for sets of two bytes a character; UTF-8 is none.
-fn invalid(ccsid: Ccsid) -> Reason {
-    if ccsid.is_utf_16() { Reason::DBCS_ERROR } else { Reason::NOT_CONVERTED }
 }
 
 impl Between {
@@ -57,7 +50,7 @@ impl Between {
     }
 
     fn numbers_only(from: Form, to: Form, newline: EbcdicNewline) -> Self {
-        Self { from, to, newline, text: None, blank: vec![b' '], invalid: invalid(from.ccsid) }
+        Self { from, to, newline, text: None, blank: vec![b' '] }
     }
 
     fn converter(&self, ccsid: Ccsid) -> Result<Option<Converter>, Reason> {
@@ -80,7 +73,6 @@ impl Between {
             newline: self.newline,
             text: self.converter(ccsid)?,
             blank: self.blank.clone(),
-            invalid: invalid(ccsid),
         })
     }
 
@@ -133,7 +125,7 @@ impl Between {
         match &self.text {
             None => out.extend_from_slice(bytes),
             Some(converter) => {
-                converter.convert(bytes, out).map_err(|_| self.invalid)?;
+                converter.convert(bytes, out).map_err(|_| Reason::DBCS_ERROR)?;
             }
         }
         Ok(())

@@ -149,7 +149,7 @@ fn what_cannot_be_converted_says_why_and_stays() {
         (described(text, BIG, E), (Encoding(0x522), L), b"x", Reason::TARGET_FLOAT_ENC_ERROR),
         (described(text, Encoding(0), Ccsid(1200)), (LITTLE, L), b"\0x", Reason::SOURCE_INTEGER_ENC_ERROR),
         (described(text, BIG, E), (Encoding(0), Ccsid(1200)), b"x", Reason::TARGET_INTEGER_ENC_ERROR),
-        (described(text, BIG, Ccsid::UTF_8), (LITTLE, L), b"a\xC3", Reason::NOT_CONVERTED),
+        (described(text, BIG, Ccsid::UTF_8), (LITTLE, L), b"a\xC3", Reason::DBCS_ERROR),
         (described(text, BIG, Ccsid(1200)), (LITTLE, L), b"\0a\0", Reason::DBCS_ERROR),
     ] {
         let data = Bytes::copy_from_slice(data);
