@@ -1,9 +1,11 @@
 //! The states of a client connection and what happens in each (the diagram is in the module above).
 
+use std::ops::Range;
+
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    Body, Call, CapFlags1, CapFlags2, Ccsid, CompCode, ConnAuth, ControlFlags1, InitialData, SegmentHeader,
-    SegmentType, UserIdData, Writer, encode_text,
+    ApiHeader, Body, ByteOrder, Call, CapFlags1, CapFlags2, Ccsid, CompCode, ConnAuth, ControlFlags1,
+    InitialData, SegmentHeader, SegmentType, UserIdData, Writer, encode_text,
 };
 
 use super::form::{self, Form};
@@ -199,7 +201,8 @@ impl State {
     }
 
     fn connected(agreed: Agreed, arrived: &Arrived, shared: &mut Shared) -> Result<Self, ConnectionError> {
-        let Body::Call(api, call) = decode(arrived)? else {
+        let header = connect_header(arrived);
+        let Body::Call(api, call) = decode_as(&header, arrived)? else {
             return Err(unexpected(SegmentType::MQCONN_REPLY, "in answer to MQCONN"));
         };
         shared.deadline = None;
@@ -240,11 +243,32 @@ fn is_consent(header: &SegmentHeader, body: &Bytes) -> bool {
     body.is_empty() && !header.control_flags_1.intersects(refusing)
 }
 
+/// The header of an MQCONN reply as it should be: queue managers on z/OS answer in EBCDIC and big-endian whatever their
+/// header says (mq-wire.md 0.3). Names are of characters that are ASCII, or else EBCDIC above 0x80; a failure may come
+/// without a name, and then only its completion code tells the order.
+fn connect_header(arrived: &Arrived) -> SegmentHeader {
+    const COMP_CODE: Range<usize> = 4..8;
+    let mut header = arrived.header;
+    let name_in_ebcdic = arrived.body.get(ApiHeader::LENGTH).is_some_and(|first| *first >= 0x80);
+    let code_in_big = matches!(arrived.body.get(COMP_CODE), Some([0, 0, 0, 1 | 2]));
+    if name_in_ebcdic && !header.coding().ccsid.is_ebcdic() {
+        header.ebcdic = true;
+        header.order = ByteOrder::Big;
+    }
+    if code_in_big {
+        header.order = ByteOrder::Big;
+    }
+    header
+}
+
 fn decode(arrived: &Arrived) -> Result<Body, ConnectionError> {
-    let segment = arrived.header.segment_type;
+    decode_as(&arrived.header, arrived)
+}
+
+fn decode_as(header: &SegmentHeader, arrived: &Arrived) -> Result<Body, ConnectionError> {
+    let segment = header.segment_type;
     // The level matters for CONAUTH_INFO alone, which queue managers do not send.
-    Body::decode(&arrived.header, &arrived.body, 0)
-        .map_err(|error| PeerError::Decode { segment, error }.into())
+    Body::decode(header, &arrived.body, 0).map_err(|error| PeerError::Decode { segment, error }.into())
 }
 
 fn unexpected(segment: SegmentType, state: &'static str) -> ConnectionError {

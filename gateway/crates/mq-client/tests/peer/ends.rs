@@ -1,12 +1,16 @@
 //! The end of the connection in the middle of each call: before the answer, within it, by a STATUS, by another answer.
 //! Whatever it is, the call is told as broken, with 2009, and nothing can be done with the connection any more.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use mq_client::{ClientError, Connection};
-use mq_wire::{CloseOptions, Mqgmo, Mqmd, Mqpmo, OpenOptions, Reason, Selector, StatusCode};
+use mq_client::{ClientError, ConnectOptions, Connection};
+use mq_wire::{
+    CloseOptions, Mqgmo, Mqmd, Mqpmo, MsgId, OpenOptions, PutOptions, Reason, Selector, StatusCode,
+};
 use tokio::io::AsyncWriteExt;
 
-use crate::pair::{connected, queue};
+use crate::pair::{connected, connected_with, queue};
 use crate::setting::Setting;
 
 const CALLS: [(u8, &str); 10] = [
@@ -124,4 +128,41 @@ async fn an_end_while_a_long_message_is_sent() {
     assert!(matches!(error, ClientError::Broken { call: "MQPUT", .. }), "{error}");
     assert_eq!(error.reason(), Reason::CONNECTION_BROKEN);
     assert!(!connection.is_usable());
+}
+
+/// A future that is dropped when the request is out for certain, since the peer has read it: the answer to it must never
+/// be taken for that to another call.
+#[tokio::test]
+async fn every_call_given_up() {
+    for (kind, name) in CALLS {
+        let (mut connection, mut peer) = connected(Setting::default()).await;
+        let asked = tokio::select! {
+            outcome = call(&mut connection, kind) => panic!("{name} ended: {outcome:?}"),
+            asked = peer.call(kind) => asked,
+        };
+        assert!(!connection.is_usable(), "{name}");
+        peer.reply(&asked, (0, 0), 2, &[]).await;
+        for (next, _) in CALLS {
+            assert!(matches!(call(&mut connection, next).await, Err(ClientError::Unusable)), "{name}");
+        }
+        assert!(matches!(connection.disconnect().await, Err(ClientError::Unusable)));
+        peer.ended().await;
+    }
+}
+
+/// A queue manager that reads no more: a put that cannot even be sent does not wait for ever, answered or not.
+#[tokio::test]
+async fn a_queue_manager_that_stops_reading() {
+    for options in [PutOptions::empty(), PutOptions::ASYNC_RESPONSE] {
+        let setting = Setting::default().spi().message(100 << 20);
+        let hurry = |options: &mut ConnectOptions| options.reply_timeout = Duration::from_millis(100);
+        let (mut connection, peer) = connected_with(setting, hurry).await;
+        let md = Mqmd { msg_id: MsgId([1; 24]), ..Mqmd::default() };
+        let pmo = Mqpmo { options, ..Mqpmo::default() };
+        let long = Bytes::from(vec![7; 50 << 20]);
+        let error = connection.put(2, md, pmo, long).await.unwrap_err();
+        assert!(matches!(error, ClientError::Broken { call: "MQPUT", .. }), "{error}");
+        assert!(error.is_in_doubt() && !connection.is_usable());
+        drop(peer);
+    }
 }

@@ -7,12 +7,13 @@ use mq_client::{ClientError, ConnectOptions, Connection, Password};
 use mq_wire::{Reason, StatusCode};
 use tokio::io::AsyncWriteExt;
 
+use crate::coding::Coding;
 use crate::conversation::Peer;
 use crate::layout::Fields;
 use crate::pair::{connected_with, options, refused};
 use crate::segment::{self, Header, Segment};
 use crate::setting::Setting;
-use crate::structures::ID;
+use crate::structures::{FCNO, ID};
 
 /// The reasons of mq-wire-observed-base.md 5, except that 0x14 is the 2035 of mq-wire.md 3.8.
 fn reason_of(code: u32) -> u32 {
@@ -108,6 +109,48 @@ async fn mqconn_refused_in_every_form() {
         }
     }
 }
+
+/// Queue managers on z/OS answer MQCONN in EBCDIC and big-endian whatever the header says (mq-wire.md 0.3).
+#[tokio::test]
+async fn an_mqconn_reply_of_z_os() {
+    let (header, truth) = (Coding { big: false, ccsid: 819 }, Coding { big: true, ccsid: 500 });
+    for (length, comp_code, reason) in
+        [(260, 0, 0), (120, 0, 0), (332, 2, 2035), (0, 2, 2058), (112, 1, 2002)]
+    {
+        let peer = Peer::listen(Setting::default()).await;
+        let options = options(&peer);
+        let script = async {
+            let mut conversation = peer.greeted().await;
+            let call = conversation.call(0x81).await;
+            let mut body = truth.chars("CSQ1", 48);
+            body.extend(truth.chars("demo.Main", 28));
+            body.extend([0; 36 + 8]);
+            body.extend(FCNO.write(&Fields::new(2).set("ConnTag", CONNECTION_TAG), truth));
+            body.truncate(length);
+            let mut segment = conversation.reply_segments(&call, (0, 0), 0, &body).remove(0);
+            assert_eq!(segment.coding, header);
+            segment.body[4..8].copy_from_slice(&truth.u32(comp_code));
+            segment.body[8..12].copy_from_slice(&truth.u32(reason));
+            segment.write(&mut conversation.socket).await;
+            while conversation.segment().await.is_some() {}
+        };
+        let client = async {
+            match Connection::connect(&options).await {
+                Ok(connection) => {
+                    assert_ne!(comp_code, 2);
+                    assert_eq!(connection.qmgr_name().to_string(), "CSQ1");
+                    let tagged =
+                        if length >= 260 { CONNECTION_TAG[..24].try_into().unwrap() } else { [0; 24] };
+                    assert_eq!(connection.connection_id(), tagged);
+                }
+                Err(error) => assert_eq!((comp_code, error.reason().0 as u32), (2, reason), "{error}"),
+            }
+        };
+        tokio::join!(client, script);
+    }
+}
+
+const CONNECTION_TAG: [u8; 128] = [0x77; 128];
 
 #[tokio::test]
 async fn user_and_password_in_clear() {
