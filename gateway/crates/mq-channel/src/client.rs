@@ -33,7 +33,7 @@ use mq_wire::{
     ApplName, ApplType, ChannelName, Chars, Coding, ControlFlags1, MsgId, QMgrName, Reason, SegmentType,
 };
 
-use crate::error::{ConnectionError, OwnerError};
+use crate::error::{ConnectionError, OwnerError, PeerError};
 use crate::event::CallId;
 use crate::link::{Address, Inbound, Message, Outbound};
 use crate::negotiate::Agreed;
@@ -172,6 +172,8 @@ struct Shared {
     heartbeat_s: u32,
     /// Whether a call may have several segments.
     splits_messages: bool,
+    /// Bytes that came since a segment or an answer has begun that has not ended.
+    partial_bytes: usize,
     /// When something last came.
     heard: Instant,
 }
@@ -190,6 +192,7 @@ impl ClientConnection {
             deadline: Some(now + config.handshake_timeout),
             heartbeat_s: 0,
             splits_messages: true,
+            partial_bytes: 0,
             heard: now,
             config,
         };
@@ -257,7 +260,17 @@ impl ClientConnection {
             }
             self.state = next;
         }
-        if matches!(self.state, State::Calling { .. }) && self.shared.inbound.is_partial() {
+        let is_partial = self.shared.inbound.is_partial();
+        self.shared.partial_bytes = if is_partial { self.shared.partial_bytes + bytes.len() } else { 0 };
+        if let State::Calling { agreed, form, .. } = &self.state
+            && is_partial
+        {
+            // Twice, for the headers of its segments: an answer without end is none.
+            let max = agreed.call_bytes_max();
+            if self.shared.partial_bytes > 2 * max {
+                let error = PeerError::CallLength { segment: form.answer_type(), max };
+                return Err(self.fail(error.into()));
+            }
             // A long answer is on its way: as long as it goes on, it is in time.
             let more = now + self.shared.config.reply_timeout;
             self.shared.deadline = self.shared.deadline.map(|at| at.max(more));

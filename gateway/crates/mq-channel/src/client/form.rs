@@ -203,6 +203,11 @@ impl Form {
         }
     }
 
+    /// The type of its answer.
+    pub(crate) fn answer_type(&self) -> SegmentType {
+        self.segment_type.reply().unwrap_or(self.segment_type)
+    }
+
     /// Whether a segment of this type answers it.
     pub(crate) fn is_answered_by(&self, segment_type: SegmentType) -> bool {
         self.segment_type.reply() == Some(segment_type)

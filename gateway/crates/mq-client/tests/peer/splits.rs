@@ -140,7 +140,7 @@ async fn replies_whose_segments_do_not_fit() {
                 _ => {
                     segments.truncate(2);
                     let more = segments[1].clone();
-                    segments.extend(std::iter::repeat_n(more, 20));
+                    segments.extend(std::iter::repeat_n(more, 40));
                 }
             }
             for segment in segments {
@@ -156,6 +156,7 @@ async fn replies_whose_segments_do_not_fit() {
             tokio::join!(connection.get(2, Mqmd::default(), Mqgmo::default(), 6000), script);
         let error = outcome.unwrap_err();
         assert!(matches!(error, ClientError::Broken { call: "MQGET", .. }), "{fault}: {error}");
+        assert!(!error.to_string().contains("in time"), "{fault} is noticed at once: {error}");
         assert!(!connection.is_usable());
     }
 }
