@@ -1,13 +1,13 @@
 //! The core's turn: takes what waits, applies it, hands the batch over, lets the effects go.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use mq_wire::{QMgrName, Reason, UserId};
+use mq_wire::{PutOptions, QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
-use qmgr::{ConnId, Effect, QueueManager, Reply};
+use qmgr::{CallId, ConnId, Effect, QueueManager, Reply, Verb};
 use store::{Batch, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,9 @@ pub(crate) struct Core {
     generation: Arc<Generation>,
     durable: Durable,
     mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
+    /// Answers that leave when what they need is on disk. They wait here, so that a connection is woken once for each,
+    /// and only for its own.
+    waiting: Vec<(ConnId, ToMq)>,
     devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
     maintained: Instant,
     stopped: bool,
@@ -98,6 +101,8 @@ pub(super) struct Turn {
     pub(super) area: Vec<AreaEffect>,
     /// Bodies that are wanted: they can be had when the batch is with the store.
     locked: Vec<(LockAnswer, Vec<qmgr::Locked>)>,
+    /// Puts whose clients do not wait: what is answered next waits for the disk.
+    unawaited: HashSet<(ConnId, CallId)>,
     /// When it began.
     begun: Instant,
     /// Something in it may be waited for, or counts on being written soon; else it may gather for a while.
@@ -157,6 +162,7 @@ impl Core {
             generation,
             durable,
             mq: HashMap::new(),
+            waiting: Vec::new(),
             devices: HashMap::new(),
             maintained: now,
             stopped: false,
@@ -225,6 +231,8 @@ impl Core {
             }
             self.begin_cold_work();
             turn = self.hand_over_batch(current);
+            // Behind the batch: while it is being written the answers are on their way.
+            self.let_go();
         }
         if let Some(turn) = turn {
             self.submit(turn);
@@ -248,6 +256,7 @@ impl Core {
             mq: Vec::new(),
             area: Vec::new(),
             locked: Vec::new(),
+            unawaited: HashSet::new(),
         }
     }
 
@@ -273,11 +282,11 @@ impl Core {
     }
 
     pub(super) fn submit(&mut self, turn: Turn) {
-        let Turn { batch, mq, area, locked, .. } = turn;
+        let Turn { batch, mq, area, locked, unawaited, .. } = turn;
         self.store.submit(batch);
         self.begin_rebuild();
         for effect in mq {
-            self.mq_effect(effect);
+            self.mq_effect(effect, &unawaited);
         }
         for effect in area {
             self.area_effect(effect);
@@ -324,6 +333,9 @@ impl Core {
                 self.mq.insert(conn, out);
             }
             Command::Mq { conn, call, verb } => {
+                if is_unawaited(&verb) {
+                    turn.unawaited.insert((conn, call));
+                }
                 let now = turn.qmgr_now();
                 self.queue_manager.apply(now, conn, call, verb, &mut turn.batch, &mut turn.mq);
             }
@@ -481,14 +493,16 @@ impl Core {
         }
     }
 
-    fn mq_effect(&mut self, effect: Effect) {
+    fn mq_effect(&mut self, effect: Effect, unawaited: &HashSet<(ConnId, CallId)>) {
         match effect {
             Effect::Answer { conn, call, reply: Reply::ReadFirst(first), .. } => {
                 self.read_first_later(conn, call, &first);
             }
             Effect::ReadExpired { id, place } => self.read_expired_later(id, place),
             Effect::Answer { conn, call, needs, reply } => {
-                let Some(out) = self.mq.get(&conn) else { return };
+                if !self.mq.contains_key(&conn) {
+                    return;
+                }
                 let reply = match reply {
                     Reply::Got(got) => {
                         let body = |id, place| self.store.body(id, place);
@@ -497,10 +511,36 @@ impl Core {
                     }
                     reply => MqReply::Plain(reply),
                 };
-                // A connection that is gone tells the core so itself.
-                let _ = out.send(ToMq { call, needs, reply });
+                let answer = ToMq { call, needs, reply };
+                let waits = needs.is_some_and(|needs| !self.durable.is_durable(needs));
+                if waits && !unawaited.contains(&(conn, call)) {
+                    self.waiting.push((conn, answer));
+                } else {
+                    self.to_mq(conn, answer);
+                }
             }
             Effect::Arrived { .. } => self.wiring.arrived.notify_one(),
+        }
+    }
+
+    /// Lets the answers go of which all is on disk that they need.
+    fn let_go(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        for (conn, answer) in waiting {
+            match answer.needs {
+                Some(needs) if !self.durable.is_durable(needs) => self.waiting.push((conn, answer)),
+                _ => self.to_mq(conn, answer),
+            }
+        }
+    }
+
+    /// A connection that is gone tells the core so itself.
+    fn to_mq(&self, conn: ConnId, answer: ToMq) {
+        if let Some(out) = self.mq.get(&conn) {
+            let _ = out.send(answer);
         }
     }
 
@@ -534,6 +574,16 @@ impl Core {
     pub(super) fn sender(&self) -> LaneSender<Command> {
         self.generation.lanes.for_connection()
     }
+}
+
+/// Whether it is a put that its client does not wait for.
+fn is_unawaited(verb: &Verb) -> bool {
+    let options = match verb {
+        Verb::Put(put) | Verb::PutFile(put, _) => put.pmo.options,
+        Verb::Put1(put) | Verb::Put1File(put, _) => put.pmo.options,
+        _ => return false,
+    };
+    options.contains(PutOptions::ASYNC_RESPONSE)
 }
 
 /// Answers a task. One that is gone, since its connection is or the service stops, needs no answer.
