@@ -49,4 +49,5 @@ pub(crate) mod reason {
     pub(crate) const DYNAMIC_Q_NAME_ERROR: Reason = Reason(2011);
     pub(crate) const MSG_MARKED_BROWSE_CO_OP: Reason = Reason(2200);
     pub(crate) const INCONSISTENT_BROWSE: Reason = Reason(2259);
+    pub(crate) const PROPERTIES_TOO_BIG: Reason = Reason(2478);
 }

@@ -10,6 +10,7 @@ use super::check::{Checked, check_descriptor};
 use crate::connection::Route;
 use crate::context::{Sender, set_context};
 use crate::envelope::{envelope, take_extension, version_2, wrap};
+use crate::error::reason;
 use crate::headers;
 use crate::held::Held;
 use crate::index::{Entry, Flags};
@@ -118,6 +119,7 @@ impl QueueManager {
         if check_headers && second && !self.is_raw(route) {
             headers::check(&md, &body)?;
         }
+        self.check_properties(properties)?;
         self.check_open(route)?;
         // Whatever is put in front, the end of what is stored is that of the body. A file with more is not of this one.
         let file = file.filter(|file| file.length() <= body.len() as u64);
@@ -266,6 +268,14 @@ impl QueueManager {
     /// (mq-objects.md 1.7).
     fn is_raw(&self, route: &Route) -> bool {
         !route.remote && self.directory.get(route.used).is_some_and(|object| object.facts.transmission)
+    }
+
+    /// Whether the properties of a message fit MAXPROPL (2478), which can be NOLIMIT (-1).
+    fn check_properties(&self, properties: Properties) -> Result<(), Reason> {
+        match self.this.attributes.int(Attribute::MAXPROPL).map(u32::try_from) {
+            Some(Ok(most)) if properties.length > most => Err(reason::PROPERTIES_TOO_BIG),
+            _ => Ok(()),
+        }
     }
 
     /// Whether every definition on the way takes messages (2051).

@@ -337,3 +337,27 @@ fn of_several_warnings_one_is_given() {
     let first = qm.get(conn, handle, GetOptions::empty()).unwrap();
     assert_eq!((text(&first.body).as_str(), first.md.priority), ("x", 10), "kept, and in the place of 9");
 }
+
+/// Reason 2478 (IBM MQ reference).
+#[test]
+fn properties_that_are_longer_than_maxpropl() {
+    let mut qm = Qm::new();
+    qm.script("DEFINE QLOCAL(Q)");
+    let conn = qm.connect();
+    let handle = qm.open_all(conn, "Q");
+    let put = |qm: &mut Qm, length: u32| {
+        let properties = crate::Properties { length, compatible: true };
+        let body = Bytes::from(vec![b'x'; 100]);
+        let (md, pmo, passed) = (persistent(), Mqpmo::default(), None);
+        let request = PutRequest { handle, md, pmo, body, passed, properties };
+        reason(&qm.call(conn, Verb::Put(Box::new(request))).reply).0
+    };
+    assert_eq!(put(&mut qm, 100), 0, "NOLIMIT");
+    qm.script("ALTER QMGR MAXPROPL(40)");
+    assert_eq!((put(&mut qm, 40), put(&mut qm, 41), put(&mut qm, 0)), (0, 2478, 0));
+    qm.script("ALTER QMGR MAXPROPL(0)");
+    assert_eq!((put(&mut qm, 1), put(&mut qm, 0)), (2478, 0));
+    qm.script("ALTER QMGR MAXPROPL(NOLIMIT)");
+    assert_eq!(put(&mut qm, 100), 0);
+    assert_eq!(qm.depth("Q"), 5);
+}
