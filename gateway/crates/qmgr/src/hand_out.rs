@@ -184,7 +184,9 @@ impl QueueManager {
         if !found.rest.is_empty() && found.entry.persistent() && !in_unit && messages > 0 {
             return Err(Reason::UOW_NOT_AVAILABLE);
         }
-        if in_unit && messages + found.entries().count() > self.unit_messages_max() {
+        // The report on the delivery is in the unit as well (mq-objects.md 3.2, MAXUMSGS).
+        let report = usize::from(found.entry.flags.contains(Flags::COD));
+        if in_unit && messages + found.entries().count() + report > self.unit_messages_max() {
             return Err(Reason::SYNCPOINT_LIMIT_REACHED);
         }
         Ok(())

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use mq_wire::{Coding, Mqmd, Reader};
 use store::{Batch, Commit, Id, Position};
 
+use crate::envelope::envelope;
 use crate::get::{Plan, place_of};
 use crate::hand_out::expiry_left;
 use crate::held::Held;
@@ -108,6 +109,15 @@ impl QueueManager {
                 }
             }
         }
+        // Of a logical message that was put together there is one report, on the whole of it (IBM MQ documentation,
+        // "Reports and segmented messages").
+        let record = record.map(|(mut stored, body)| {
+            if let Some(mut md) = descriptor(&stored).filter(|_| got.whole) {
+                got.amend(&mut md);
+                stored = envelope(&md);
+            }
+            (stored, body)
+        });
         let record = record.as_ref().map(|(envelope, body)| (envelope, body));
         persistent |= self.report_cod(now, conn, in_unit, record, expiry, end, batch, out);
         Answer::at(needs.max(persistent.then(|| batch.position())), Reply::Got(got))

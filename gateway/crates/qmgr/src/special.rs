@@ -2,14 +2,16 @@
 //! in a segmented message, properties in front of their data. Kept apart, so that all others cost nothing.
 //!
 //! For a message that survives a restart it is keyed state, written in the unit that makes the message real and
-//! removed with its death. The record: version (u8, 1), report options (u32), properties (u32 length, u8 1 if one of
-//! them has a name that MQRFH2 readers of old know), group (u8: 0 none, 1 follows): GroupId (24 bytes), MsgSeqNumber,
-//! Offset, MsgFlags, OriginalLength, CodedCharSetId, Encoding (i32 each). Little-endian; later versions may append.
+//! removed with its death. The record, 11 bytes, or 63 with a group: version (u8, 1), report options (u32), properties
+//! (u32 length, u8 1 if one of them has a name that MQRFH2 readers of old know), group (u8: 0 none, 1 follows): GroupId
+//! (24 bytes), MsgSeqNumber, Offset, MsgFlags, OriginalLength, CodedCharSetId, Encoding, Feedback if it is a report,
+//! else 0 (i32 each). Little-endian. What is shorter is damaged, and so is another value where 0 or 1 belongs; what
+//! stands behind it was appended later and is passed over.
 
 use std::collections::BTreeMap;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use mq_wire::{Ccsid, Encoding, GroupId, MessageFlags, Mqmd, ReportOptions};
+use mq_wire::{Ccsid, Encoding, Feedback, GroupId, MessageFlags, Mqmd, MsgType, ReportOptions};
 use store::{Commit, Id};
 
 use crate::error::RecordError;
@@ -40,6 +42,9 @@ pub(crate) struct Grouped {
     /// Segments that differ in these are not put together (2243, 2244).
     pub(crate) ccsid: Ccsid,
     pub(crate) encoding: Encoding,
+    /// Of a report. Reports on the segments of a message are put together like them, but only those of one kind (IBM MQ
+    /// documentation, "Reports and segmented messages").
+    pub(crate) feedback: Option<Feedback>,
 }
 
 impl Special {
@@ -84,6 +89,7 @@ impl Special {
             out.put_i32_le(group.original_length);
             out.put_i32_le(group.ccsid.0);
             out.put_i32_le(group.encoding.0);
+            out.put_i32_le(group.feedback.map_or(0, |feedback| feedback.0));
         }
         out.freeze()
     }
@@ -94,15 +100,22 @@ impl Special {
         if let Some(version) = value.first().copied().filter(|version| *version != VERSION) {
             return Err(RecordError::Version { key: shown(), version });
         }
-        Self::fields(value).ok_or_else(|| RecordError::Damaged { key: shown(), what: "it is too short" })
+        let damaged =
+            || RecordError::Damaged { key: shown(), what: "it is too short, or holds what it cannot" };
+        Self::fields(value).ok_or_else(damaged)
     }
 
     fn fields(value: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?));
-        let properties = Properties { length: number(5)?, compatible: *value.get(9)? != 0 };
-        let group = match value.get(10)? {
-            0 => None,
-            _ => Some(Grouped {
+        let is = |at: usize| match value.get(at)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        };
+        let properties = Properties { length: number(5)?, compatible: is(9)? };
+        let group = match is(10)? {
+            false => None,
+            true => Some(Grouped {
                 group_id: GroupId(value.get(11..35)?.try_into().ok()?),
                 seq_number: number(35)?.cast_signed(),
                 offset: number(39)?.cast_signed(),
@@ -110,6 +123,7 @@ impl Special {
                 original_length: number(47)?.cast_signed(),
                 ccsid: Ccsid(number(51)?.cast_signed()),
                 encoding: Encoding(number(55)?.cast_signed()),
+                feedback: Some(Feedback(number(59)?.cast_signed())).filter(|feedback| feedback.0 != 0),
             }),
         };
         Some(Self { report: ReportOptions::from_bits_retain(number(1)?), properties, group })
@@ -132,7 +146,15 @@ impl Grouped {
             original_length: md.original_length,
             ccsid: md.ccsid,
             encoding: md.encoding,
+            feedback: (md.msg_type == MsgType::REPORT && md.feedback.0 != 0).then_some(md.feedback),
         })
+    }
+
+    /// Bytes of the message that it stands for: a report has as many as its original had, whatever data it carries
+    /// (IBM MQ reference, OriginalLength).
+    pub(crate) fn length(&self, body_length: u32) -> u32 {
+        let original = u32::try_from(self.original_length).ok();
+        original.filter(|_| self.feedback.is_some()).unwrap_or(body_length)
     }
 }
 
@@ -189,15 +211,23 @@ mod tests {
             original_length: -1,
             ccsid: Ccsid(850),
             encoding: Encoding::NATIVE,
+            feedback: None,
         };
-        for group in [None, Some(group)] {
+        let report = Grouped { feedback: Some(Feedback::COA), ..group };
+        for (group, length) in [(None, 11), (Some(group), 63), (Some(report), 63)] {
             let properties = Properties { length: 40, compatible: true };
             let special = Special { report: ReportOptions::COD_WITH_DATA, properties, group };
             let record = special.encode();
-            assert_eq!(Special::decode(b"qs", &record).unwrap(), special);
+            assert_eq!((Special::decode(b"qs", &record).unwrap(), record.len()), (special, length));
             assert_eq!(Special::decode(b"qs", &[&record[..], b"later"].concat()).unwrap(), special);
             for length in 0..record.len() {
-                assert!(Special::decode(b"qs", &record[..length]).is_err(), "{length}");
+                let decoded = Special::decode(b"qs", &record[..length]);
+                assert!(matches!(decoded, Err(RecordError::Damaged { .. })), "{length}");
+            }
+            for at in [9, 10] {
+                let mut other = record.to_vec();
+                other[at] = 2;
+                assert!(Special::decode(b"qs", &other).is_err(), "{at}");
             }
         }
         assert!(matches!(Special::decode(b"qs", &[2]), Err(RecordError::Version { .. })));

@@ -89,13 +89,16 @@ pub(super) fn order(
         return Err(Reason::MATCH_OPTIONS_ERROR);
     }
     let has = |option| request.gmo.options.contains(option);
-    let whole = has(GetOptions::COMPLETE_MSG) || has(GetOptions::ALL_SEGMENTS_AVAILABLE);
+    let complete = has(GetOptions::COMPLETE_MSG);
+    let whole = complete || has(GetOptions::ALL_SEGMENTS_AVAILABLE);
     let all = has(GetOptions::ALL_MSGS_AVAILABLE);
     let Some(spot) = spot else {
-        let ready = match (all, whole) {
-            (true, _) => Ready::StartOfGroup,
-            (false, true) => Ready::StartOfMessage,
-            (false, false) => Ready::Start,
+        let ready = match (all, complete, whole) {
+            (true, true, _) => Ready::StartHeadOfGroup,
+            (true, false, _) => Ready::StartOfGroup,
+            (false, true, _) => Ready::StartHead,
+            (false, false, true) => Ready::StartOfMessage,
+            (false, false, false) => Ready::Start,
         };
         let want = Want { seq_number: None, offset: None, ready: Some(ready), ..want };
         let after = match which {
@@ -105,7 +108,7 @@ pub(super) fn order(
         return Ok(Logical { want, must: [None; 2], after });
     };
     // Of a group that was begun the rest is not waited for as a whole, but each logical message is.
-    let ready = match (spot.offset == 0, has(GetOptions::COMPLETE_MSG), whole || all) {
+    let ready = match (spot.offset == 0, complete, whole || all) {
         (_, true, _) => Some(Ready::Head),
         (true, _, true) => Some(Ready::Message),
         _ => None,

@@ -4,11 +4,15 @@
 //! messages from the first to the last are whole. Whether they are is kept up to date with each message that comes or
 //! goes, so that nobody has to look at a message that cannot be had the way it is wanted. What is not complete costs a
 //! get nothing; what becomes complete, or stops being so, costs its own length once.
+//!
+//! Reports on messages of a group have its id and their places. Those on the segments of a message are put together only
+//! if all are of one kind; who asks for nothing more than that all is there takes them as they are (IBM MQ documentation,
+//! "Reports and segmented messages").
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 
-use mq_wire::{GroupId, MessageFlags};
+use mq_wire::{Feedback, GroupId, MessageFlags};
 
 use super::Key;
 use crate::special::Grouped;
@@ -20,7 +24,7 @@ pub(crate) enum Ready {
     Start,
     /// A segment of a whole logical message.
     Message,
-    /// The first segment of a whole logical message.
+    /// The first segment of a logical message that can be put together.
     Head,
     /// In a whole group.
     Group,
@@ -30,6 +34,10 @@ pub(crate) enum Ready {
     StartOfGroup,
     /// [`Ready::Head`] in a whole group.
     HeadInGroup,
+    /// [`Ready::Start`] and [`Ready::Head`].
+    StartHead,
+    /// [`Ready::StartOfGroup`] and [`Ready::Head`].
+    StartHeadOfGroup,
 }
 
 /// Where a message belongs.
@@ -44,7 +52,9 @@ pub(crate) struct Spot {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) flags: MessageFlags,
-    /// Bytes of its data.
+    /// Of a report.
+    pub(crate) feedback: Option<Feedback>,
+    /// Bytes of its data, or of the data that it is a report on.
     pub(crate) length: u32,
     /// Bytes of them that are properties, which offsets need not count.
     pub(crate) properties: u32,
@@ -77,6 +87,9 @@ impl Member {
     }
 }
 
+/// A logical message, or the reports of one kind on it: group, number, kind.
+type Name = (GroupId, i32, Option<Feedback>);
+
 /// A logical message of which something is there.
 #[derive(Debug, Default)]
 struct Logical {
@@ -101,14 +114,15 @@ struct Group {
 /// See the module's text.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    members: BTreeMap<(Spot, Key), Member>,
+    /// By logical message and offset; reports a second time with those of their kind.
+    members: BTreeMap<(Name, i32, Key), Member>,
     /// Each group in the order of the queue.
     ordered: BTreeSet<(GroupId, Key)>,
-    spots: BTreeMap<Key, Spot>,
-    messages: BTreeMap<(GroupId, i32), Logical>,
+    spots: BTreeMap<Key, (Spot, Option<Feedback>)>,
+    messages: BTreeMap<Name, Logical>,
     groups: BTreeMap<GroupId, Group>,
     /// One for each [`Ready`].
-    ready: [BTreeSet<Key>; 7],
+    ready: [BTreeSet<Key>; 9],
 }
 
 impl Groups {
@@ -117,12 +131,12 @@ impl Groups {
     }
 
     pub(super) fn spot(&self, key: Key) -> Option<Spot> {
-        self.spots.get(&key).copied()
+        self.spots.get(&key).map(|(spot, _)| *spot)
     }
 
     pub(super) fn member(&self, key: Key) -> Option<(Spot, Member)> {
-        let spot = self.spot(key)?;
-        Some((spot, *self.members.get(&(spot, key))?))
+        let (spot, feedback) = *self.spots.get(&key)?;
+        Some((spot, *self.members.get(&(name(spot, feedback), spot.offset, key))?))
     }
 
     pub(super) fn is_ready(&self, key: Key, ready: Ready) -> bool {
@@ -148,23 +162,24 @@ impl Groups {
 
     /// The next message with this place in the group.
     pub(super) fn next_at(&self, spot: Spot, after: Option<Key>) -> Option<Key> {
-        let from = after.map_or(Included((spot, FIRST)), |key| Excluded((spot, key)));
-        self.members.range((from, Included((spot, LAST)))).next().map(|((_, key), _)| *key)
+        let (all, offset) = (name(spot, None), spot.offset);
+        let from = after.map_or(Included((all, offset, FIRST)), |key| Excluded((all, offset, key)));
+        self.members.range((from, Included((all, offset, LAST)))).next().map(|((_, _, key), _)| *key)
     }
 
     /// The segments of the logical message that begins with this one, the first one too; none if one is missing.
     pub(super) fn whole(&self, head: Key) -> Option<Vec<Key>> {
-        let (mut spot, mut member) = self.member(head)?;
+        let (spot, mut member) = self.member(head)?;
+        let (name, mut offset) = (name(spot, member.feedback), spot.offset);
         let mut keys = vec![head];
         while !member.ends_message() {
-            let last = Spot { offset: i32::MAX, ..spot };
-            let behind = (Excluded((spot, LAST)), Included((last, LAST)));
-            let ((next, key), found) = self.members.range(behind).next()?;
-            if !member.is_followed_by(spot.offset, next.offset) {
+            let behind = (Excluded((name, offset, LAST)), Included((name, i32::MAX, LAST)));
+            let ((_, next, key), found) = self.members.range(behind).next()?;
+            if !member.is_followed_by(offset, *next) {
                 return None;
             }
             keys.push(*key);
-            (spot, member) = (*next, *found);
+            (offset, member) = (*next, *found);
         }
         Some(keys)
     }
@@ -181,40 +196,67 @@ impl Groups {
 
     pub(super) fn insert(&mut self, key: Key, group: &Grouped, length: u32, properties: u32) {
         let spot = Spot { group_id: group.group_id, seq_number: group.seq_number, offset: group.offset };
-        let member = Member { flags: group.flags, length, properties: properties.min(length) };
-        self.spots.insert(key, spot);
+        let Grouped { flags, feedback, .. } = *group;
+        let length = group.length(length);
+        let member = Member { flags, feedback, length, properties: properties.min(length) };
+        self.spots.insert(key, (spot, feedback));
         self.ordered.insert((spot.group_id, key));
         self.change(key, spot, member, true);
     }
 
     pub(super) fn remove(&mut self, key: Key) {
-        let Some(spot) = self.spots.remove(&key) else { return };
+        let Some((spot, member)) = self.member(key) else { return };
+        self.spots.remove(&key);
         self.ordered.remove(&(spot.group_id, key));
         for ready in &mut self.ready {
             ready.remove(&key);
         }
-        if let Some(member) = self.members.get(&(spot, key)).copied() {
-            self.change(key, spot, member, false);
-        }
+        self.change(key, spot, member, false);
     }
 
     /// Adds or removes a member, with what that means for the others.
     fn change(&mut self, key: Key, spot: Spot, member: Member, comes: bool) {
-        let before = self.counted(spot);
-        if comes {
-            self.members.insert((spot, key), member);
+        let turned = self.change_message(key, spot, member, None, comes);
+        let mut refreshed = turned;
+        if member.feedback.is_some() {
+            refreshed |= self.change_message(key, spot, member, member.feedback, comes);
+        }
+        let group_turned = member.in_group() && self.change_group(key, spot, member, comes, turned);
+        let name = name(spot, None);
+        let keys: Vec<Key> = if group_turned {
+            let all = (spot.group_id, FIRST)..=(spot.group_id, LAST);
+            self.ordered.range(all).map(|(_, key)| *key).collect()
+        } else if refreshed {
+            let all = (name, i32::MIN, FIRST)..=(name, i32::MAX, LAST);
+            self.members.range(all).map(|((_, _, key), _)| *key).collect()
         } else {
-            self.members.remove(&(spot, key));
+            Vec::from_iter(comes.then_some(key))
+        };
+        keys.into_iter().for_each(|key| self.refresh(key));
+    }
+
+    /// The same for a logical message, or what there is of one kind on it. Says whether it became whole, or stopped being
+    /// so.
+    fn change_message(
+        &mut self,
+        key: Key,
+        spot: Spot,
+        member: Member,
+        kind: Option<Feedback>,
+        comes: bool,
+    ) -> bool {
+        let name = name(spot, kind);
+        let before = self.counted(name, spot.offset);
+        if comes {
+            self.members.insert((name, spot.offset, key), member);
+        } else {
+            self.members.remove(&(name, spot.offset, key));
         }
         if !member.is_segment() && !member.in_group() {
             // It only has the id of a group.
-            if comes {
-                self.refresh(key);
-            }
-            return;
+            return false;
         }
-        let after = self.counted(spot);
-        let name = (spot.group_id, spot.seq_number);
+        let after = self.counted(name, spot.offset);
         let logical = self.messages.entry(name).or_default();
         logical.bytes = (logical.bytes + after.0).saturating_sub(before.0);
         logical.properties = (logical.properties + after.1).saturating_sub(before.1);
@@ -222,52 +264,39 @@ impl Groups {
             note(&mut logical.ends, (spot.offset, key), comes);
         }
         let end = logical.ends.first().and_then(|(offset, key)| {
-            let member = self.members.get(&(Spot { offset: *offset, ..spot }, *key))?;
+            let member = self.members.get(&(name, *offset, *key))?;
             Some(u64::try_from(*offset).ok()? + u64::from(member.length))
         });
         // One that is alone: its properties count on both sides.
         let whole = end.is_some_and(|end| end == logical.bytes || end == logical.bytes - logical.properties);
         let turned = std::mem::replace(&mut logical.whole, whole) != whole;
-        if logical.bytes == 0 && logical.ends.is_empty() && self.counted(spot) == (0, 0) {
-            let rest = (Spot { offset: i32::MIN, ..spot }, FIRST)..=(Spot { offset: i32::MAX, ..spot }, LAST);
-            if self.members.range(rest).next().is_none() {
+        if logical.bytes == 0 && logical.ends.is_empty() {
+            let all = (name, i32::MIN, FIRST)..=(name, i32::MAX, LAST);
+            if self.members.range(all).next().is_none() {
                 self.messages.remove(&name);
             }
         }
-        let mut group_turned = false;
-        if member.in_group() {
-            group_turned = self.change_group(key, spot, member, comes, turned.then_some(whole));
-        }
-        if group_turned {
-            let all = (spot.group_id, FIRST)..=(spot.group_id, LAST);
-            let keys: Vec<Key> = self.ordered.range(all).map(|(_, key)| *key).collect();
-            keys.into_iter().for_each(|key| self.refresh(key));
-        } else if turned {
-            let rest = (Spot { offset: i32::MIN, ..spot }, FIRST)..=(Spot { offset: i32::MAX, ..spot }, LAST);
-            let keys: Vec<Key> = self.members.range(rest).map(|((_, key), _)| *key).collect();
-            keys.into_iter().for_each(|key| self.refresh(key));
-        } else if comes {
-            self.refresh(key);
-        }
+        turned
     }
 
-    /// Says whether the group became whole, or stopped being so.
+    /// The same for a group.
     fn change_group(
         &mut self,
         key: Key,
         spot: Spot,
         member: Member,
         comes: bool,
-        message_turned: Option<bool>,
+        message_turned: bool,
     ) -> bool {
         let group = self.groups.entry(spot.group_id).or_default();
         if member.flags.contains(MessageFlags::LAST_MSG_IN_GROUP) {
             note(&mut group.ends, (spot.seq_number, key), comes);
         }
-        match message_turned {
-            Some(true) => group.whole_messages += 1,
-            Some(false) => group.whole_messages = group.whole_messages.saturating_sub(1),
-            None => {}
+        let is_whole = self.messages.get(&name(spot, None)).is_some_and(|logical| logical.whole);
+        match (message_turned, is_whole) {
+            (true, true) => group.whole_messages += 1,
+            (true, false) => group.whole_messages = group.whole_messages.saturating_sub(1),
+            (false, _) => {}
         }
         let messages = group.ends.first().and_then(|(seq_number, _)| usize::try_from(*seq_number).ok());
         let whole = messages.is_some_and(|messages| messages == group.whole_messages);
@@ -279,8 +308,9 @@ impl Groups {
     }
 
     /// Bytes of the first of those that have this place in the group, and properties among them.
-    fn counted(&self, spot: Spot) -> (u64, u64) {
-        let mut here = self.members.range((spot, FIRST)..=(spot, LAST)).map(|(_, member)| *member);
+    fn counted(&self, name: Name, offset: i32) -> (u64, u64) {
+        let here = (name, offset, FIRST)..=(name, offset, LAST);
+        let mut here = self.members.range(here).map(|(_, member)| *member);
         let member = here.find(|member| member.is_segment() || member.in_group());
         member.map_or((0, 0), |member| (member.length.into(), member.properties.into()))
     }
@@ -289,19 +319,25 @@ impl Groups {
     fn refresh(&mut self, key: Key) {
         let Some((spot, member)) = self.member(key) else { return };
         let alone = !member.is_segment() && !member.in_group();
-        let logical = self.messages.get(&(spot.group_id, spot.seq_number));
-        let message = alone || logical.is_some_and(|logical| logical.whole);
+        let is_whole = |kind| self.messages.get(&name(spot, kind)).is_some_and(|logical| logical.whole);
+        let message = alone || is_whole(None);
         let group = match member.in_group() {
             true => self.groups.get(&spot.group_id).is_some_and(|group| group.whole),
             false => message,
         };
         let head = alone || spot.offset == 0;
         let start = head && (!member.in_group() || spot.seq_number == 1);
-        let is = [start, message, head && message, group, start && message, start && group, head && group];
+        let own = head && (alone || is_whole(member.feedback));
+        let in_order = [start, message, own, group, start && message, start && group, group && own];
+        let is = in_order.into_iter().chain([start && own, start && group && own]);
         for (set, is) in self.ready.iter_mut().zip(is) {
             note(set, key, is);
         }
     }
+}
+
+fn name(spot: Spot, feedback: Option<Feedback>) -> Name {
+    (spot.group_id, spot.seq_number, feedback)
 }
 
 fn note<T: Ord>(set: &mut BTreeSet<T>, what: T, is: bool) {
@@ -335,7 +371,7 @@ mod tests {
     fn grouped(group: u8, seq_number: i32, offset: i32, flags: u32) -> Grouped {
         let flags = MessageFlags::from_bits_retain(flags);
         let (group_id, ccsid, encoding) = (GroupId([group; 24]), Ccsid(1208), Encoding::NATIVE);
-        Grouped { group_id, seq_number, offset, flags, original_length: -1, ccsid, encoding }
+        Grouped { group_id, seq_number, offset, flags, original_length: -1, ccsid, encoding, feedback: None }
     }
 
     fn key(order: u64) -> Key {
@@ -380,6 +416,32 @@ mod tests {
         assert_eq!(groups.whole(key(1)), Some(vec![key(1), key(9), key(5)]));
         groups.remove(key(9));
         assert_eq!(ready(&groups, Ready::Head), []);
+    }
+
+    /// Reports carry no data, or some, and stand for what they are on; those of one kind belong together.
+    #[test]
+    fn reports_on_segments_are_put_together_by_kind() {
+        let mut groups = Groups::default();
+        let report = |feedback: Feedback, offset: i32, flags: u32, original_length: i32| Grouped {
+            feedback: Some(feedback),
+            original_length,
+            ..grouped(1, 1, offset, flags)
+        };
+        groups.insert(key(1), &report(Feedback::COA, 0, PART, 10), 0, 0);
+        groups.insert(key(2), &report(Feedback::COD, 0, PART, 10), 5, 0);
+        groups.insert(key(3), &report(Feedback::COD, 10, LAST_PART, 7), 0, 0);
+        assert_eq!(ready(&groups, Ready::Message), [1, 2, 3], "all that is to come is there");
+        assert_eq!(ready(&groups, Ready::Head), [2]);
+        assert_eq!(ready(&groups, Ready::StartHead), [2]);
+        assert_eq!(groups.whole(key(2)), Some(vec![key(2), key(3)]));
+        assert_eq!(groups.whole(key(1)), None);
+        let (spot, member) = groups.member(key(1)).unwrap();
+        assert_eq!(groups.next_offset(spot, member), 10);
+        groups.insert(key(4), &report(Feedback::COA, 10, LAST_PART, 7), 0, 0);
+        assert_eq!(groups.whole(key(1)), Some(vec![key(1), key(4)]));
+        assert_eq!(groups.next_at(Spot { offset: 10, ..spot }, None), Some(key(3)), "of any kind");
+        (1..=4).for_each(|order| groups.remove(key(order)));
+        assert!(groups.is_empty() && groups.messages.is_empty() && groups.members.is_empty());
     }
 
     #[test]

@@ -393,3 +393,70 @@ fn each_segment_is_reported_on() {
     }
     assert_eq!(found, [(0, 100, 192), (192, 100, 192), (384, 100, 116)]);
 }
+
+/// A logical message that is put together again is delivered once.
+#[test]
+fn one_report_on_the_delivery_of_all_segments() {
+    let (mut qm, conn, handle, reports) = world();
+    for (body, offset, flags) in [("aaaa", 0, 2), ("bb", 4, 4)] {
+        let msg_flags = MessageFlags::from_bits_retain(flags);
+        let group_id = GroupId(id(7));
+        let md = Mqmd { group_id, offset, msg_flags, ..asking(ReportOptions::COD_WITH_FULL_DATA) };
+        put(&mut qm, conn, handle, md, PutOptions::empty(), body);
+    }
+    assert_eq!(text(&qm.get(conn, handle, GetOptions::COMPLETE_MSG).unwrap().body), "aaaabb");
+    let report = qm.get(conn, reports, GetOptions::COMPLETE_MSG).unwrap();
+    assert_eq!((report.md.feedback, text(&report.body).as_str()), (Feedback::COD, "aaaabb"));
+    assert_eq!(qm.depth("REPORTS"), 0, "it was on the whole of it");
+}
+
+/// Reports on segments stand for what they are on, in any order, and are put together by kind (IBM MQ documentation,
+/// "Reports and segmented messages").
+#[test]
+fn reports_on_segments_are_like_segments() {
+    let (mut qm, conn, handle, reports) = world();
+    let segment = |offset: i32, flags: u32, report: ReportOptions| Mqmd {
+        group_id: GroupId(id(7)),
+        offset,
+        msg_flags: MessageFlags::from_bits_retain(flags),
+        ..asking(report)
+    };
+    let get = |qm: &mut Qm, options: GetOptions| {
+        let taken = qm.get(conn, reports, options).map_err(|reason| reason.0)?;
+        Ok::<_, i32>((taken.md.feedback, taken.md.offset))
+    };
+    put(&mut qm, conn, handle, segment(0, 2, COA | COD), PutOptions::empty(), "aaaa");
+    assert_eq!(get(&mut qm, GetOptions::COMPLETE_MSG), Err(2033));
+    let none = GetOptions::empty();
+    qm.get(conn, handle, none).unwrap();
+    let put_last = |qm: &mut Qm| put(qm, conn, handle, segment(4, 4, COD), PutOptions::empty(), "bb");
+    put_last(&mut qm);
+    qm.get(conn, handle, none).unwrap();
+    let browse = GetOptions::BROWSE_FIRST;
+    assert_eq!(get(&mut qm, browse | GetOptions::ALL_SEGMENTS_AVAILABLE), Ok((Feedback::COA, 0)));
+    assert_eq!(get(&mut qm, browse | GetOptions::COMPLETE_MSG), Ok((Feedback::COD, 0)));
+    let mut qm = qm.restart();
+    let conn = qm.connect();
+    let reports = qm.open_all(conn, "REPORTS");
+    let taken = qm.get(conn, reports, GetOptions::COMPLETE_MSG | GetOptions::LOGICAL_ORDER).unwrap();
+    assert_eq!(taken.md.feedback, Feedback::COD);
+    assert_eq!(qm.get(conn, reports, none).unwrap().md.feedback, Feedback::COA);
+    assert_eq!(qm.depth("REPORTS"), 0);
+}
+
+/// mq-objects.md 3.2, MAXUMSGS.
+#[test]
+fn a_report_on_delivery_counts_in_the_unit_of_work() {
+    let (mut qm, conn, handle, _) = world();
+    qm.script("ALTER QMGR MAXUMSGS(2)");
+    for _ in 0..2 {
+        put(&mut qm, conn, handle, asking(COD), PutOptions::empty(), "x");
+    }
+    let sync = GetOptions::SYNCPOINT;
+    qm.get(conn, handle, sync).unwrap();
+    assert_eq!(qm.get(conn, handle, sync).unwrap_err(), Reason::SYNCPOINT_LIMIT_REACHED);
+    qm.back(conn);
+    qm.script("ALTER QMGR MAXUMSGS(1)");
+    assert_eq!(qm.get(conn, handle, sync).unwrap_err(), Reason::SYNCPOINT_LIMIT_REACHED);
+    qm.get(conn, handle, GetOptions::NO_SYNCPOINT).unwrap();
+}
