@@ -2,7 +2,7 @@
 //! MQGMO_UNLOCK; MARKINT).
 //!
 //! A locked message is off the index, so that nobody else meets it, but counts as on the queue. Its own handle sees it:
-//! for the time of a call it is back at its place.
+//! for the time of a call it is back at its place. If it has expired meanwhile, that call ends it: no other would.
 
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,10 @@ impl QueueManager {
         let local = object.local.as_deref_mut()?;
         local.locked = local.locked.saturating_sub(1);
         local.index.insert(key, held.entry, self.specials.of(&held.entry));
+        if held.entry.is_expired(now.wall_ms) {
+            self.expired.take(held.queue, local, &[key]);
+            return None;
+        }
         // It may stay there.
         self.note_expiry(now, held.queue, held.entry.expiry_ms);
         Some((key, id))

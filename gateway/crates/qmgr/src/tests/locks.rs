@@ -195,3 +195,32 @@ fn a_first_browse_that_does_not_fit_is_before_the_first_message() {
     assert_eq!(qm.get_with(me, small).unwrap().got.reason, Reason::TRUNCATED_MSG_FAILED);
     assert_eq!(get(&mut qm, me, mine, NEXT).unwrap(), "a");
 }
+
+/// The sweep does not see it, and nobody else does: the next get by its own handle ends it.
+#[test]
+fn a_message_that_expires_while_it_is_locked() {
+    let (mut qm, [me, other], [mine, its]) = start();
+    qm.drain(me, mine);
+    qm.script("DEFINE QLOCAL(REPORTS)");
+    let md = Mqmd {
+        version: 2,
+        expiry: 10,
+        report: ReportOptions::EXPIRATION,
+        reply_to_q: QName::new("REPORTS").unwrap(),
+        ..persistent()
+    };
+    qm.put_md(me, mine, md, PutOptions::empty(), "short");
+    qm.put(me, mine, "long");
+    assert_eq!(get(&mut qm, me, mine, FIRST | LOCK).unwrap(), "short");
+    qm.pass(5_000);
+    assert_eq!((qm.depth("Q"), qm.depth("REPORTS")), (2, 0));
+    assert_eq!(get(&mut qm, other, its, TAKE), Err(2034));
+    let mut long = request(mine, GetOptions::empty(), 0);
+    long.gmo.match_options = MatchOptions::MSG_ID;
+    long.msg_id = MsgId(id(9));
+    assert_eq!(qm.get_with(me, long).unwrap_err(), Reason::NO_MSG_AVAILABLE);
+    assert_eq!((qm.depth("Q"), qm.depth("REPORTS")), (1, 1), "whatever was asked for");
+    assert_eq!(unlock(&mut qm, me, mine), (CompCode::WARNING, 2209));
+    assert_eq!(get(&mut qm, me, mine, TAKE), Err(2034));
+    assert_eq!(qm.drain(other, its), ["long"]);
+}
