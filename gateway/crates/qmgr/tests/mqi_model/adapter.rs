@@ -395,6 +395,13 @@ impl Engine {
         gmo.matches & MO_TOKEN == 0 || self.names.knows_token(gmo.token)
     }
 
+    /// CURDEPTH of all queues that have messages, by the model's names.
+    pub(crate) fn depths(&self) -> BTreeMap<String, usize> {
+        let depths =
+            self.qm.queues().map(|view| (self.names.known_queue(view.name.0.text()), view.depth as usize));
+        depths.filter(|(_, depth)| *depth > 0).collect()
+    }
+
     /// What a handle keeps, when it has been opened.
     fn opened(&mut self, hobj: Hobj, handle: i32, options: i32) {
         let keeps = (options & OO_SAVE_ALL != 0).then_some(None);

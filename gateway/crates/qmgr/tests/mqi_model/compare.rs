@@ -1,6 +1,6 @@
 //! Both sides side by side: a call to the model and to the queue manager, and what is said when they differ.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 
 use crate::adapter::Engine;
@@ -79,7 +79,8 @@ impl Pair {
             b.outcome.reason = a.outcome.reason;
         }
         b.also.clone_from(&a.also);
-        if a == b {
+        let (should, is) = (self.model.depths(), self.engine.depths());
+        if a == b && should == is {
             return Ok(expected.outcome);
         }
         let mut text = format!("seed {} step {}\n", self.seed, self.step);
@@ -87,6 +88,12 @@ impl Pair {
             let _ = writeln!(text, "{line}");
         }
         let _ = write!(text, "expected {a:?}\ncame     {b:?}");
+        for name in should.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+            let (should, is) = (should.get(name).unwrap_or(&0), is.get(name).unwrap_or(&0));
+            if should != is {
+                let _ = write!(text, "\ndepth of {name}: expected {should}, came {is}");
+            }
+        }
         Err(text)
     }
 

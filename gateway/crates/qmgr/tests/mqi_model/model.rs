@@ -222,6 +222,13 @@ impl Model {
         self.objects[object].messages.iter().filter(|m| !matches!(m.state, State::GotBy(_))).count()
     }
 
+    /// CURDEPTH of all queues that have messages.
+    pub(crate) fn depths(&self) -> BTreeMap<String, usize> {
+        let there = self.objects.iter().enumerate().filter(|(_, object)| !object.deleted);
+        let depths = there.map(|(index, object)| (object.def.name.clone(), self.depth(index)));
+        depths.filter(|(_, depth)| *depth > 0).collect()
+    }
+
     /// Messages in doubt of a connection, on all queues.
     pub(crate) fn uncommitted(&self, conn: Conn) -> usize {
         let mine = |m: &&Message| m.state == State::PutBy(conn) || m.state == State::GotBy(conn);

@@ -75,6 +75,11 @@ impl Names {
         self.queues.get(name).map_or(name, String::as_str)
     }
 
+    /// The model's name for a queue of the queue manager, or the same.
+    pub(crate) fn known_queue(&self, name: String) -> String {
+        self.queues_back.get(&name).cloned().unwrap_or(name)
+    }
+
     pub(crate) fn queue_back(&mut self, name: String, expected: &str) -> String {
         if let Some(known) = self.queues_back.get(&name) {
             return known.clone();

@@ -11,6 +11,7 @@ impl Model {
             self.also = faults;
             return Outcome::failed(first);
         }
+        self.expire_locked(hobj, &gmo);
         if let Some(outcome) = self.get_now(conn, hobj, &gmo, buffer) {
             return outcome;
         }
@@ -24,6 +25,33 @@ impl Model {
         let deadline = (gmo.wait_ms >= 0).then(|| self.now + u64::from(gmo.wait_ms.unsigned_abs()));
         self.waiters.push(Waiter { conn, hobj, gmo, buffer, deadline });
         Outcome { cc: 0, reason: 0, seen: Seen::Waits }
+    }
+
+    /// What a handle has locked is seen by its own gets: they end it if it has expired, as any get does that would return
+    /// a message.
+    fn expire_locked(&mut self, hobj: Hobj, gmo: &Gmo) {
+        let Some(handle) = self.handles.get(&hobj).filter(|_| gmo.options & GMO_UNLOCK == 0) else { return };
+        let inhibited = handle.resolved.path.iter().any(|index| self.objects[*index].def.get_inhibited);
+        if inhibited || Self::changes_order(handle, gmo) {
+            return;
+        }
+        let (now, object) = (self.now, handle.resolved.object);
+        for message in &mut self.objects[object].messages {
+            if message.locked_by == Some(hobj) && message.expires.is_some_and(|expires| expires <= now) {
+                message.locked_by = None;
+            }
+        }
+        let left = self.objects[object].messages.iter().any(|message| message.locked_by == Some(hobj));
+        if let Some(handle) = self.handles.get_mut(&hobj).filter(|_| !left) {
+            handle.locked = None;
+        }
+        self.expire();
+    }
+
+    /// BROWSE_NEXT in another order than the browse before it.
+    fn changes_order(handle: &Handle, gmo: &Gmo) -> bool {
+        let logical = gmo.options & GMO_LOGICAL_ORDER != 0;
+        gmo.options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical
     }
 
     /// All that is wrong with the call, whatever is on the queue.
@@ -98,7 +126,7 @@ impl Model {
             let warning = progress.map_or(0, Progress::incomplete);
             return Some(self.deliver(conn, hobj, gmo, buffer, &[message], warning));
         }
-        if options & GMO_BROWSE_NEXT != 0 && handle.cursor.is_some() && handle.cursor_logical != logical {
+        if Self::changes_order(&handle, gmo) {
             return Some(Outcome::failed(2259));
         }
         let first = options & GMO_BROWSE_FIRST != 0;
@@ -187,14 +215,14 @@ impl Model {
             // All messages means all segments too, of each logical message that is begun.
             let begins = going_on.is_none_or(|progress| !progress.in_message);
             let all_segments = options & (GMO_ALL_SEGMENTS | GMO_ALL_MSGS) != 0;
-            if begins && all_segments && self.segments(object, hobj, message).is_none() {
+            if begins && all_segments && self.segments(object, hobj, message, false).is_none() {
                 continue;
             }
             if options & GMO_COMPLETE_MSG != 0 && segment {
                 if md.offset != 0 {
                     continue;
                 }
-                let Some(serials) = self.segments(object, hobj, message) else { continue };
+                let Some(serials) = self.segments(object, hobj, message, true) else { continue };
                 return Some(
                     serials.iter().filter_map(|serial| self.message(object, *serial)).cloned().collect(),
                 );
@@ -302,8 +330,9 @@ impl Model {
             return Outcome::failed(2255);
         }
         if synced {
-            // A report on delivery counts, but nobody is refused a message because of it.
-            if self.uncommitted(conn) + found.len() > self.settings.max_uncommitted {
+            // The report on delivery counts as well (mq-objects.md 3.2, MAXUMSGS).
+            let report = usize::from(first.md.report & RO_COD != 0);
+            if self.uncommitted(conn) + found.len() + report > self.settings.max_uncommitted {
                 return Outcome::failed(2024);
             }
         }
@@ -415,10 +444,15 @@ impl Model {
                 });
             }
         }
-        for message in found {
-            if message.md.report & RO_COD != 0 {
-                self.report(message, FB_COD, message.md.report >> 12, synced.then_some(conn));
-            }
+        // There is one report on all that was put together ("Reports and segmented messages").
+        let mut message = found[0].clone();
+        if message.md.report & RO_COD == 0 {
+            return;
         }
+        if gmo.options & GMO_COMPLETE_MSG != 0 && message.md.flags & MF_SEGMENT != 0 {
+            message.md.flags |= MF_LAST_SEGMENT;
+        }
+        message.data.bytes = Body(found.iter().flat_map(|m| m.data.bytes.0.iter().copied()).collect());
+        self.report(&message, FB_COD, message.md.report >> 12, synced.then_some(conn));
     }
 }

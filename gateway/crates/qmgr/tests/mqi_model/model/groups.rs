@@ -143,8 +143,16 @@ impl Model {
         message.state == State::Available && message.locked_by.is_none_or(|by| by == hobj)
     }
 
-    /// The segments of a logical message in order, if all of them can be had.
-    pub(crate) fn segments(&self, object: usize, hobj: Hobj, first: &Message) -> Option<Vec<u64>> {
+    /// The segments of a logical message in order, if all of them can be had. Reports are `put_together` only with those of
+    /// their kind ("Reports and segmented messages").
+    pub(crate) fn segments(
+        &self,
+        object: usize,
+        hobj: Hobj,
+        first: &Message,
+        put_together: bool,
+    ) -> Option<Vec<u64>> {
+        let kind = put_together && first.md.msg_type == 4;
         if first.md.flags & MF_SEGMENT == 0 {
             return Some(vec![first.serial]);
         }
@@ -157,7 +165,7 @@ impl Model {
                     && m.md.group_id == first.md.group_id
                     && m.md.seq == first.md.seq
                     && m.md.offset == offset
-                    && m.md.feedback == first.md.feedback
+                    && (!kind || m.md.msg_type == 4 && m.md.feedback == first.md.feedback)
             })?;
             found.push(next.serial);
             if next.md.flags & MF_LAST_SEGMENT != 0 {
@@ -174,7 +182,7 @@ impl Model {
     /// Whether all messages of this one's group can be had, with all their segments.
     pub(crate) fn group_complete(&self, object: usize, hobj: Hobj, message: &Message) -> bool {
         if message.md.flags & MF_IN_GROUP == 0 {
-            return self.segments(object, hobj, message).is_some();
+            return self.segments(object, hobj, message, false).is_some();
         }
         let mut seq = 1;
         loop {
@@ -186,7 +194,7 @@ impl Model {
                     && m.md.offset == 0
             });
             let Some(member) = member else { return false };
-            if self.segments(object, hobj, member).is_none() {
+            if self.segments(object, hobj, member, false).is_none() {
                 return false;
             }
             if member.md.flags & MF_LAST_IN_GROUP != 0 {

@@ -54,27 +54,23 @@ impl Model {
         }
     }
 
-    /// Takes away what has expired and could be seen (a locked message can not), oldest expiry first, with the reports that were asked for.
+    /// Takes away what has expired and could be seen (a locked message can not), then reports it where that was asked for, oldest
+    /// expiry first: what has expired makes room for the reports.
     pub(crate) fn expire(&mut self) {
-        loop {
-            let mut first: Option<(u64, u64, usize, usize)> = None;
-            for (index, object) in self.objects.iter().enumerate() {
-                for (at, message) in object.messages.iter().enumerate() {
-                    let Some(expires) = message.expires else { continue };
-                    if message.state == State::Available && message.locked_by.is_none() && expires <= self.now
-                    {
-                        let candidate = (expires, message.serial, index, at);
-                        if first.is_none_or(|other| candidate < other) {
-                            first = Some(candidate);
-                        }
-                    }
-                }
-            }
-            let Some((_, _, index, at)) = first else { return };
-            let message = self.objects[index].messages.remove(at);
-            if message.md.report & RO_EXPIRATION != 0 {
-                self.report(&message, FB_EXPIRATION, message.md.report >> 22, None);
-            }
+        let mut dead = Vec::new();
+        let now = self.now;
+        for object in &mut self.objects {
+            let is_dead = |m: &Message| {
+                m.state == State::Available
+                    && m.locked_by.is_none()
+                    && m.expires.is_some_and(|expires| expires <= now)
+            };
+            dead.extend(object.messages.iter().filter(|m| is_dead(m)).cloned());
+            object.messages.retain(|m| !is_dead(m));
+        }
+        dead.sort_by_key(|m| (m.expires, m.serial));
+        for message in dead.iter().filter(|m| m.md.report & RO_EXPIRATION != 0) {
+            self.report(message, FB_EXPIRATION, message.md.report >> 22, None);
         }
     }
 
