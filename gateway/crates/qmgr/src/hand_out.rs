@@ -373,11 +373,11 @@ impl QueueManager {
             self.specials.forget(&entry);
         }
         batch.commit(commit);
-        let persistent = found.entries().any(Entry::persistent);
-        if persistent {
+        let survives = found.entries().any(Entry::survives);
+        if survives {
             local.changed = batch.position();
         }
-        persistent.then(|| batch.position())
+        survives.then(|| batch.position())
     }
 }
 

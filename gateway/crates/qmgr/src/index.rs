@@ -97,6 +97,11 @@ impl Entry {
         self.flags.contains(Flags::PERSISTENT)
     }
 
+    /// It is there again after a restart: so its end has to be on disk before anybody hears of it.
+    pub(crate) fn survives(&self) -> bool {
+        self.persistent() || self.flags.contains(Flags::KEPT)
+    }
+
     pub(crate) fn is_expired(&self, wall_ms: u64) -> bool {
         self.expiry_ms != 0 && self.expiry_ms <= wall_ms
     }

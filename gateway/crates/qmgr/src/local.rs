@@ -313,7 +313,7 @@ impl QueueManager {
         let (puts, gets) = (self.held.take_all(puts), self.held.take_all(taken));
         let mut lost = Commit::default();
         for held in puts.iter().filter(|held| self.directory.local(held.queue).is_none()) {
-            lost.kill(held.entry.id, held.entry.place);
+            bury(&held.entry, &mut lost);
         }
         batch.commit(lost);
         self.settle(now, Ended { id: Some(unit), puts, gets }, batch, out);

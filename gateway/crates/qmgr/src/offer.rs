@@ -39,7 +39,10 @@ impl QueueManager {
     ) {
         let mut placed = Vec::with_capacity(puts.len());
         for Held { queue, key, mut entry } in puts {
-            let Some(local) = self.directory.local_mut(queue) else { continue };
+            let Some(local) = self.directory.local_mut(queue) else {
+                self.specials.forget(&entry);
+                continue;
+            };
             local.uncommitted_puts = local.uncommitted_puts.saturating_sub(1);
             if let Some(position) = position {
                 local.changed = position;

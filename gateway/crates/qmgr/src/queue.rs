@@ -145,7 +145,7 @@ pub(crate) fn bury(entry: &Entry, commit: &mut Commit) {
     if entry.persistent() && entry.backouts > 0 {
         commit.remove(key::backouts(entry.id));
     }
-    if entry.flags.contains(Flags::SPECIAL) {
+    if entry.flags.contains(Flags::SPECIAL) && entry.survives() {
         commit.remove(key::special(entry.id));
     }
 }
@@ -294,7 +294,7 @@ fn bury_expired(
         if let Some(local) = directory.local_mut(number) {
             local.expired += 1;
             counters.insert(number, local.expired);
-            if entry.persistent() {
+            if entry.survives() {
                 local.changed = batch.position();
             }
         }

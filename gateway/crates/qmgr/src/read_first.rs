@@ -3,7 +3,7 @@
 //! is got is held for its call, and one that has expired dies later.
 
 use bytes::Bytes;
-use mq_wire::{Coding, Mqmd, Reader};
+use mq_wire::{Coding, Mqmd, Reader, Reason};
 use store::{Batch, Commit, Id, Position};
 
 use crate::envelope::envelope;
@@ -37,7 +37,7 @@ impl QueueManager {
         Box::new(first)
     }
 
-    /// The record of the message was read, or cannot be: the get that [`Reply::ReadFirst`] was said to is answered. Of
+    /// The record of the message was read, or cannot be (2101): the get that [`Reply::ReadFirst`] was said to is answered. Of
     /// several records the envelope is that of the first, and the body all of them one behind the other.
     pub fn record_read(
         &mut self,
@@ -54,7 +54,11 @@ impl QueueManager {
             (Some(check), Some(md)) => !check.fits(md),
             _ => false,
         };
-        let answered = if other {
+        let answered = if record.is_none() {
+            // It stays: one segment that cannot be read must not take the others with it.
+            self.give_back_read(now, reading.ids, batch, out);
+            Err(Reason::OBJECT_DAMAGED)
+        } else if other {
             // The hash was the same and the id is not: the get goes on behind this message.
             let mut plan = reading.plan;
             plan.after = Some(place_of(reading.got.token).1);
@@ -91,7 +95,7 @@ impl QueueManager {
         }
         let expiry = all.first().map_or(-1, |held| expiry_left(now, &held.entry));
         let mut end = Commit::default();
-        let mut persistent = false;
+        let mut survives = false;
         if in_unit {
             if let Some(connection) = self.connections.get_mut(&conn) {
                 connection.unit.gets.extend(ids);
@@ -100,10 +104,10 @@ impl QueueManager {
             for held in self.held.take_all(ids) {
                 bury(&held.entry, &mut end);
                 self.specials.forget(&held.entry);
-                persistent |= held.entry.persistent();
+                survives |= held.entry.survives();
                 if let Some(local) = self.directory.local_mut(held.queue) {
                     local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
-                    if held.entry.persistent() {
+                    if held.entry.survives() {
                         local.changed = batch.position();
                     }
                 }
@@ -119,8 +123,8 @@ impl QueueManager {
             (stored, body)
         });
         let record = record.as_ref().map(|(envelope, body)| (envelope, body));
-        persistent |= self.report_cod(now, conn, in_unit, record, expiry, end, batch, out);
-        Answer::at(needs.max(persistent.then(|| batch.position())), Reply::Got(got))
+        survives |= self.report_cod(now, conn, in_unit, record, expiry, end, batch, out);
+        Answer::at(needs.max(survives.then(|| batch.position())), Reply::Got(got))
     }
 
     /// Messages that were held for a call are back at their places, as if they had not been got.

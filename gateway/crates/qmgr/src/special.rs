@@ -187,8 +187,7 @@ impl Specials {
 
     /// Adds what is known of a message to the commit record that makes it real.
     pub(crate) fn write(&self, entry: &Entry, commit: &mut Commit) {
-        let survives = entry.persistent() || entry.flags.contains(Flags::KEPT);
-        if !entry.flags.contains(Flags::SPECIAL) || !survives {
+        if !entry.flags.contains(Flags::SPECIAL) || !entry.survives() {
             return;
         }
         if let Some(special) = self.get(entry.id) {

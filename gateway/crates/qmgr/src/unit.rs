@@ -59,7 +59,7 @@ impl QueueManager {
             bury(&held.entry, commit);
         }
         for held in unit.puts.iter().filter(|held| self.directory.local(held.queue).is_none()) {
-            commit.kill(held.entry.id, held.entry.place);
+            bury(&held.entry, commit);
         }
     }
 

@@ -268,7 +268,10 @@ impl Groups {
             Some(u64::try_from(*offset).ok()? + u64::from(member.length))
         });
         // One that is alone: its properties count on both sides.
-        let whole = end.is_some_and(|end| end == logical.bytes || end == logical.bytes - logical.properties);
+        let fits = end.is_some_and(|end| end == logical.bytes || end == logical.bytes - logical.properties);
+        // Segments that overlap may have the right sum.
+        let whole = fits && self.is_chained(name);
+        let logical = self.messages.entry(name).or_default();
         let turned = std::mem::replace(&mut logical.whole, whole) != whole;
         if logical.bytes == 0 && logical.ends.is_empty() {
             let all = (name, i32::MIN, FIRST)..=(name, i32::MAX, LAST);
@@ -277,6 +280,22 @@ impl Groups {
             }
         }
         turned
+    }
+
+    /// Whether each segment begins where the one before it ends.
+    fn is_chained(&self, name: Name) -> bool {
+        let at = |offset| self.members.range((name, offset, FIRST)..=(name, offset, LAST)).next();
+        let Some((_, mut member)) = at(0) else { return false };
+        let mut offset = 0;
+        while !member.ends_message() {
+            let behind = (Excluded((name, offset, LAST)), Included((name, i32::MAX, LAST)));
+            let Some(((_, next, _), found)) = self.members.range(behind).next() else { return false };
+            if !member.is_followed_by(offset, *next) {
+                return false;
+            }
+            (offset, member) = (*next, found);
+        }
+        true
     }
 
     /// The same for a group.

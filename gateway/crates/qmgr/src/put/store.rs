@@ -2,7 +2,9 @@
 //! segments, and the reports on its arrival. First all is checked, then all is written: either goes for every record.
 
 use bytes::Bytes;
-use mq_wire::{Ccsid, CorrelId, GroupId, MessageFlags, Mqmd, Persistence, PutOptions, QMgrName, Reason};
+use mq_wire::{
+    Ccsid, CorrelId, GroupId, MessageFlags, Mqmd, Persistence, PutOptions, QMgrName, Reason, ReportOptions,
+};
 use mqsc::{Attribute, ObjectKind};
 use store::{Batch, BodyFile, Commit, NewMessage, Room, UnitId};
 
@@ -158,9 +160,12 @@ impl QueueManager {
     ) -> Result<Vec<Held>, Reason> {
         let arrival = !route.remote && Kind::Arrival.is_wanted(&prepared.md);
         let properties = if route.remote { Properties::default() } else { prepared.properties };
-        let joined = prepared.is_cut()
-            || arrival
-            || (!route.remote && Special::of(&prepared.md, properties).is_some());
+        // Of what the header in front hides, only that a report on expiry is wanted counts on a transmission queue.
+        let special = match route.remote {
+            true => prepared.md.report.contains(ReportOptions::EXPIRATION),
+            false => Special::of(&prepared.md, properties).is_some(),
+        };
+        let joined = prepared.is_cut() || arrival || special;
         let survives = prepared.is_persistent() || self.is_class_high(route.used);
         let own = (unit.is_none() && joined && survives).then(|| batch.new_unit());
         let unit = unit.or(own);

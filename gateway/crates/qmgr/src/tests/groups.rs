@@ -42,6 +42,19 @@ fn matching(handle: i32, md: &Mqmd, options: MatchOptions) -> GetRequest {
     request
 }
 
+/// Segments that overlap may have the right sum of lengths: they are no message, and hold nobody up.
+#[test]
+fn segments_that_overlap_are_not_put_together() {
+    let (mut qm, conn, handle) = start();
+    put(&mut qm, conn, handle, member(1, 1, 0, PART), "aaaaaaaaaa");
+    put(&mut qm, conn, handle, member(1, 1, 5, PART), "bbbbbbbbbb");
+    put(&mut qm, conn, handle, member(1, 1, 20, LAST_PART), "ccccc");
+    segments(&mut qm, conn, handle, 3);
+    assert_eq!(get(&mut qm, conn, handle, COMPLETE), Ok("aaaabbbbcc".to_owned()));
+    assert_eq!(get(&mut qm, conn, handle, COMPLETE), Err(2033));
+    assert_eq!(qm.depth("Q"), 3);
+}
+
 /// Two groups, one turned round and both interleaved, and a message of none.
 fn interleaved(qm: &mut Qm, conn: ConnId, handle: i32) {
     put(qm, conn, handle, member(1, 2, 0, LAST_MEMBER), "a2");

@@ -153,6 +153,20 @@ fn the_class_of_messages_that_are_not_persistent() {
     assert_eq!(qm.restart().store().recovered().messages.len(), 1);
 }
 
+/// Whatever would be there again after a restart is gone on disk before anybody has it.
+#[test]
+fn a_get_of_what_survives_waits_for_the_disk() {
+    let (mut qm, conn) = start();
+    qm.script("DEFINE QLOCAL(HIGH) NPMCLASS(HIGH)");
+    for (queue, waits) in [("Q", false), ("HIGH", true)] {
+        let handle = qm.open_all(conn, queue);
+        qm.put_md(conn, handle, Mqmd::default(), PutOptions::empty(), "x");
+        let got = qm.call(conn, Verb::Get(Box::new(request(handle, GetOptions::empty(), 0))));
+        assert!(matches!(got.reply, Reply::Got(_)));
+        assert_eq!(got.needs.is_some(), waits, "{queue}");
+    }
+}
+
 #[test]
 fn a_delete_that_is_refused_changes_nothing() {
     let (mut qm, conn) = start();

@@ -84,14 +84,15 @@ fn what_is_being_read_is_held_for_its_call() {
 }
 
 #[test]
-fn what_cannot_be_read_is_got_without_a_report() {
+fn what_cannot_be_read_stays() {
     let (mut qm, conn, handle, reports) = start();
     put(&mut qm, conn, handle, asking(ReportOptions::COD), "x");
     qm.reads_late = true;
     let call = qm.send(conn, Verb::Get(Box::new(request(handle, GetOptions::empty(), 0))));
     qm.answer(call);
     qm.turn(|qm, now, batch, out| qm.record_read(now, conn, call, None, batch, out));
-    assert_eq!(text(&qm.taken(call).unwrap().body), "x");
+    assert_eq!(qm.taken(call).unwrap_err(), Reason::OBJECT_DAMAGED);
+    assert_eq!((qm.depth("Q"), qm.view("Q").uncommitted), (1, 0));
     assert_eq!(report(&mut qm, conn, reports), Err(Reason::NO_MSG_AVAILABLE));
     qm.turn(|qm, now, batch, out| qm.record_read(now, conn, call, None, batch, out));
     assert!(qm.answers.is_empty(), "there is no such call any more");

@@ -460,3 +460,35 @@ fn a_report_on_delivery_counts_in_the_unit_of_work() {
     assert_eq!(qm.get(conn, handle, sync).unwrap_err(), Reason::SYNCPOINT_LIMIT_REACHED);
     qm.get(conn, handle, GetOptions::NO_SYNCPOINT).unwrap();
 }
+
+/// Of a message on a transmission queue too, and after a restart.
+#[test]
+fn expiry_on_a_transmission_queue_is_reported_after_a_restart() {
+    let (mut qm, conn, _, _) = world();
+    qm.script("DEFINE QLOCAL(XQ) USAGE(XMITQ)");
+    qm.script("DEFINE QREMOTE(FAR) RNAME(FAR) RQMNAME(QM2) XMITQ(XQ)");
+    let far = qm.open(conn, "FAR", OpenOptions::OUTPUT);
+    let md = Mqmd { expiry: 10, ..asking(ReportOptions::EXPIRATION) };
+    put(&mut qm, conn, far, md, PutOptions::empty(), "x");
+    let mut qm = qm.restart();
+    qm.pass(5_000);
+    assert_eq!((qm.depth("XQ"), qm.depth("REPORTS")), (0, 1));
+    assert_eq!(qm.store().recovered().keyed.iter().filter(|(key, _)| key.starts_with(b"qs")).count(), 0);
+}
+
+/// A queue may go while a unit of work has messages for it: what is known of them goes too.
+#[test]
+fn nothing_is_kept_of_messages_whose_queue_is_gone() {
+    let (mut qm, maker, _, _) = world();
+    let od = Mqod { dynamic_q_name: ObjectName(Chars::cut("DYN.*")), ..od("", "SYSTEM.DEFAULT.MODEL.QUEUE") };
+    let opened = qm.open_od(maker, od, OpenOptions::INPUT_EXCLUSIVE).unwrap();
+    let conn = qm.connect();
+    let handle = qm.open(conn, &opened.od.object_name.to_string(), OpenOptions::OUTPUT);
+    let md = Mqmd { persistence: Persistence::NOT_PERSISTENT, ..asking(COD) };
+    put(&mut qm, conn, handle, md, PutOptions::SYNCPOINT, "x");
+    let kept = |qm: &mut Qm| qm.turn(|qm, _, _, _| format!("{:?}", qm.specials));
+    assert_ne!(kept(&mut qm), "Specials({})");
+    qm.close(maker, opened.handle, CloseOptions::empty());
+    qm.commit(conn);
+    assert_eq!(kept(&mut qm), "Specials({})");
+}
