@@ -52,6 +52,20 @@ impl QueueManager {
         self.finish(now, batch, out);
     }
 
+    /// Messages that were got cannot be read: those that are in the unit of work go back to their places, so that its
+    /// commit does not kill what nobody has seen. What was got outside of a unit is dead already, and stays so.
+    pub fn unreadable(
+        &mut self,
+        now: Now,
+        conn: ConnId,
+        ids: Vec<Id>,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
+        self.give_back(now, conn, ids, batch, out);
+        self.finish(now, batch, out);
+    }
+
     /// Gives messages of the unit of work back, as if they had not been got. Says whether they were in it.
     fn give_back(
         &mut self,

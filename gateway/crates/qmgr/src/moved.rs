@@ -1,10 +1,18 @@
 //! Compaction: where a message lies now.
 
-use store::Moved;
+use store::{Id, Moved, Place};
 
 use crate::manager::QueueManager;
 
 impl QueueManager {
+    /// Where a message lies whose record has to be read first ([`Reply::ReadFirst`](crate::Reply::ReadFirst),
+    /// [`Effect::ReadExpired`](crate::Effect::ReadExpired)), and the bytes of its data. None: nobody waits for it any
+    /// more. Who reads later than it was told asks again, since it may have been moved.
+    pub fn lies(&self, id: Id) -> Option<(Place, u32)> {
+        let held = self.held.get(id).map(|held| &held.entry);
+        held.or_else(|| self.expired.unread(id)).map(|entry| (entry.place, entry.body_length))
+    }
+
     /// A message was written again at another place. Says whether the old one is kept nowhere any more. Answers that
     /// were given before may still name it: they are read as they are.
     ///

@@ -245,6 +245,11 @@ impl Expired {
         true
     }
 
+    /// A message that has to be read, and was not yet.
+    pub(crate) fn unread(&self, id: Id) -> Option<&Entry> {
+        self.unread.get(&id).map(|(_, entry)| entry)
+    }
+
     /// Messages that the owner has to read, each said once.
     pub(crate) fn tell(&mut self) -> Vec<(Id, Place)> {
         let untold = std::mem::take(&mut self.untold);
