@@ -48,7 +48,7 @@ impl QueueManager {
         let key = object.key(held.entry.priority, held.key.order);
         let local = object.local.as_deref_mut()?;
         local.locked = local.locked.saturating_sub(1);
-        local.index.insert(key, held.entry, self.specials.of(&held.entry));
+        local.insert(key, held.entry, &self.specials);
         if held.entry.is_expired(now.wall_ms) {
             self.expired.take(held.queue, local, &[key]);
             return None;

@@ -224,3 +224,16 @@ fn a_message_that_expires_while_it_is_locked() {
     assert_eq!(get(&mut qm, me, mine, TAKE), Err(2034));
     assert_eq!(qm.drain(other, its), ["long"]);
 }
+
+/// Who browses what is not marked meets a message that was locked while he came by.
+#[test]
+fn a_message_that_was_locked_is_not_marked() {
+    let (mut qm, [me, other], [mine, its]) = start();
+    let once = GetOptions::MARK_BROWSE_HANDLE | GetOptions::UNMARKED_BROWSE_MSG | FIRST;
+    assert_eq!(get(&mut qm, other, its, FIRST | LOCK).unwrap(), "a");
+    assert_eq!(get(&mut qm, me, mine, once).unwrap(), "b");
+    assert_eq!(get(&mut qm, me, mine, once).unwrap(), "c");
+    assert_eq!(get(&mut qm, me, mine, once), Err(2033));
+    assert_eq!(get(&mut qm, other, its, NEXT).unwrap(), "b", "which gives the lock up");
+    assert_eq!(get(&mut qm, me, mine, once).unwrap(), "a");
+}
