@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use bytes::{Bytes, BytesMut};
-use mq_wire::{Coding, Encoding, FormatName, Mqdlh, QMgrName, Reason, UserId, Writer};
+use mq_wire::{
+    Coding, Encoding, Feedback, FormatName, Mqdlh, QMgrName, Reason, ReportOptions, UserId, Writer,
+};
 use mqe::DeviceName;
 use mqe::area::Accepted;
 use mqe_exits::ExitMessage;
@@ -102,18 +104,27 @@ impl Core {
         self.area.unit_is_real(turn.mqe_now(), unit, &mut turn.batch, &mut turn.area);
     }
 
-    /// Puts a dead letter in a unit (mq-objects.md 1.8): the descriptor is the message's own but for format, coding
-    /// and context, which stay the originator's.
+    /// Puts a dead letter in a unit, and the report that its originator wants of that (MQRO_EXCEPTION). With
+    /// MQRO_DISCARD_MSG there is no letter.
     pub(super) fn put_dead_letter(
         &mut self,
         dead: DeadLetter,
         commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
-        let outcome = self.try_dead_letter(dead, commit, turn);
-        self.letters_refused = outcome.err();
-        outcome
+        let (md, body, feedback) = (dead.md.clone(), dead.body.clone(), Feedback(dead.reason.0));
+        if !md.report.contains(ReportOptions::DISCARD_MSG) {
+            let outcome = self.try_dead_letter(dead, commit, turn);
+            self.letters_refused = outcome.err();
+            outcome?;
+        }
+        // Behind the letter: one that is refused leaves the message where it is, and nothing to report.
+        let now = turn.qmgr_now();
+        self.queue_manager.exception_report(now, &md, &body, feedback, commit, &mut turn.batch).map(drop)
     }
+
+    /// The letter (mq-objects.md 1.8): the descriptor is the message's own but for format, coding and context, which stay
+    /// the originator's.
 
     fn try_dead_letter(
         &mut self,

@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use mq_wire::{
-    ApplName, ApplType, Chars, Coding, CompCode, GetOptions, Mqdlh, Mqgmo, Mqmd, Mqod, Mqpmo, QMgrName,
+    ApplName, ApplType, Chars, Coding, CompCode, GetOptions, Mqdlh, Mqgmo, Mqmd, Mqod, Mqpmo, MsgType,
+    QMgrName,
 };
-use mq_wire::{ObjectName, OpenOptions, PutOptions, QName, Reader, Reason, UserId};
+use mq_wire::{ObjectName, OpenOptions, PutOptions, QName, Reader, Reason, ReportOptions, UserId};
 use mqe::area::{Area, AreaSettings, Onboarding};
 use mqe::{DeviceName, StoreIdentity};
 use mqe_exits::{Direction, ExitMessage, Origin};
@@ -127,6 +128,10 @@ impl Harness {
 
     /// Puts a text to a queue at a queue manager.
     fn put(&mut self, queue: &str, q_mgr: &str, text: &str) {
+        self.put_md(queue, q_mgr, Mqmd::default(), text);
+    }
+
+    fn put_md(&mut self, queue: &str, q_mgr: &str, md: Mqmd, text: &str) {
         let od = Mqod {
             object_name: ObjectName(Chars::cut(queue)),
             object_q_mgr_name: QMgrName(Chars::cut(q_mgr)),
@@ -134,14 +139,8 @@ impl Harness {
         };
         let pmo = Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() };
         let body = Bytes::copy_from_slice(text.as_bytes());
-        let put = qmgr::Put1Request {
-            od,
-            md: Mqmd::default(),
-            pmo,
-            body,
-            passed: None,
-            properties: qmgr::Properties::default(),
-        };
+        let put =
+            qmgr::Put1Request { od, md, pmo, body, passed: None, properties: qmgr::Properties::default() };
         let reply = self.call(Verb::Put1(Box::new(put)));
         assert!(matches!(&reply, Reply::Put(done) if done.cc == CompCode::OK), "{reply:?}");
     }
@@ -275,6 +274,26 @@ fn what_no_device_takes_is_a_dead_letter_with_the_names_as_put() {
     let second = harness.get("DEV.DEAD.LETTER.QUEUE").unwrap();
     assert_eq!(dead_letter(&second).dest_q_name.to_string(), "NOSEPARATOR");
     assert_eq!(harness.waiting("DEV1"), 1);
+}
+
+#[test]
+fn an_exception_is_reported_and_the_message_is_discarded_if_that_is_wanted() {
+    let mut harness = Harness::new();
+    let reply_to_q = QName::new("DEV.QUEUE.1").unwrap();
+    let asking = |report| Mqmd { report, reply_to_q, ..Mqmd::default() };
+    let exception = ReportOptions::EXCEPTION_WITH_FULL_DATA;
+    harness.put_md("ORDERS%STRANGER", "GATE1", asking(exception), "for nobody");
+    harness.put_md("ORDERS%STRANGER", "GATE1", asking(exception | ReportOptions::DISCARD_MSG), "for the bin");
+    let locked = harness.lock();
+    harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((harness.depth("GATE1"), harness.depth("DEV.DEAD.LETTER.QUEUE")), (0, 1));
+    for expected in ["for nobody", "for the bin"] {
+        let report = harness.get("DEV.QUEUE.1").unwrap();
+        let md = Mqmd::decode(&mut Reader::new(&report.envelope, Coding::NATIVE)).unwrap();
+        assert_eq!((md.feedback.0, md.msg_type), (Reason::UNKNOWN_REMOTE_Q_MGR.0, MsgType::REPORT));
+        assert_eq!(&report.body[..], expected.as_bytes());
+    }
+    assert!(harness.get("DEV.QUEUE.1").is_none());
 }
 
 #[test]
