@@ -252,7 +252,7 @@ impl ClientConnection {
         }
         self.shared.heard = now;
         self.shared.inbound.push(bytes);
-        while let Some(arrived) = self.shared.inbound.next().map_err(|error| self.fail(error.into()))? {
+        while let Some(arrived) = self.shared.inbound.next(now).map_err(|error| self.fail(error.into()))? {
             let state = std::mem::replace(&mut self.state, State::Closed);
             let next = state.handle(&arrived, &mut self.shared).map_err(|error| self.fail(error))?;
             if matches!(next, State::Closed) {

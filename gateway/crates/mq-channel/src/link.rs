@@ -4,6 +4,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
@@ -83,6 +84,8 @@ struct Joining {
     header: SegmentHeader,
     whole: BytesMut,
     is_cut: bool,
+    /// When its last segment came.
+    heard: Instant,
 }
 
 /// The reading half. Its `Debug` shows lengths only: passwords pass through here.
@@ -129,6 +132,14 @@ impl Inbound {
         !self.buffer.is_empty() || !self.joining.is_empty()
     }
 
+    /// When something last came of the segment or call that pauses for the longest, if one has begun and not ended.
+    /// `heard` is when anything last came: of the calls of a shared socket each has its own time, since those of the
+    /// others and heartbeats do not make it go on.
+    pub(crate) fn partial_since(&self, heard: Instant) -> Option<Instant> {
+        let segment = (!self.buffer.is_empty()).then_some(heard);
+        self.joining.values().map(|joining| joining.heard).chain(segment).min()
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.buffer = BytesMut::new();
@@ -141,9 +152,9 @@ impl Inbound {
     }
 
     /// The next control segment or whole call, if it is there; a call that is too long is an error.
-    pub(crate) fn next(&mut self) -> Result<Option<Arrived>, PeerError> {
+    pub(crate) fn next(&mut self, now: Instant) -> Result<Option<Arrived>, PeerError> {
         let call_bytes_max = self.call_bytes_max;
-        match self.next_within(|_| Some(call_bytes_max))? {
+        match self.next_within(now, |_| Some(call_bytes_max))? {
             Some(Arrived { header, is_cut: true, .. }) => {
                 Err(PeerError::CallLength { segment: header.segment_type, max: call_bytes_max })
             }
@@ -155,6 +166,7 @@ impl Inbound {
     /// long comes cut.
     pub(crate) fn next_within(
         &mut self,
+        now: Instant,
         call_bytes_max: impl Fn(u32) -> Option<usize>,
     ) -> Result<Option<Arrived>, PeerError> {
         while let Some((header, length)) =
@@ -176,7 +188,7 @@ impl Inbound {
             }
             let id = header.conversation_id;
             let max = call_bytes_max(id).ok_or(PeerError::Conversation(id))?;
-            if let Some(arrived) = self.join(header, body, max)? {
+            if let Some(arrived) = self.join(header, body, max, now)? {
                 return Ok(Some(arrived));
             }
         }
@@ -192,6 +204,7 @@ impl Inbound {
         header: SegmentHeader,
         body: BytesMut,
         max: usize,
+        now: Instant,
     ) -> Result<Option<Arrived>, PeerError> {
         let flags = header.control_flags_1;
         let (first, last) = (flags.contains(ControlFlags1::FIRST), flags.contains(ControlFlags1::LAST));
@@ -203,11 +216,13 @@ impl Inbound {
             }
             Entry::Vacant(place) if first => {
                 // A copy: what is joined must not hold the read buffer.
-                place.insert(Joining { header, whole: BytesMut::from(&body[..]), is_cut: false });
+                let whole = BytesMut::from(&body[..]);
+                place.insert(Joining { header, whole, is_cut: false, heard: now });
                 Ok(None)
             }
             Entry::Occupied(mut place) if !first && place.get().header.continues_with(&header) => {
                 let joining = place.get_mut();
+                joining.heard = now;
                 if joining.is_cut || joining.whole.len() + body.len() > max {
                     // The rest goes by, and the call is answered: a client that does not know the limit has done
                     // nothing that would break the channel.
@@ -219,7 +234,7 @@ impl Inbound {
                 if !last {
                     return Ok(None);
                 }
-                let Joining { header, whole, is_cut } = place.remove();
+                let Joining { header, whole, is_cut, .. } = place.remove();
                 Ok(Some(Arrived { header, body: whole.freeze(), is_cut, own_memory: true }))
             }
             Entry::Vacant(_) | Entry::Occupied(_) => Err(out_of_order),

@@ -56,7 +56,7 @@ pub struct ServerConfig {
     pub max_transmission: u32,
     /// The most time from the start until MQCONN has come, and from MQDISC to the end.
     pub handshake_timeout: Duration,
-    /// The most time that a segment or call which has begun may pause.
+    /// The most time that a segment or call which has begun may pause, whatever else comes on a shared socket.
     pub stall_timeout: Duration,
 }
 
@@ -156,7 +156,8 @@ impl ServerConnection {
         self.shared.inbound.push(bytes);
         loop {
             let state = &self.state;
-            let next = self.shared.inbound.next_within(|conversation| state.call_bytes_max(conversation));
+            let call_bytes_max = |conversation| state.call_bytes_max(conversation);
+            let next = self.shared.inbound.next_within(now, call_bytes_max);
             let Some(arrived) = next.map_err(|error| self.fail(error.into()))? else { break };
             let state = std::mem::replace(&mut self.state, State::Closed);
             let next = state.handle(arrived, now, &mut self.shared).map_err(|e| self.fail(e))?;
@@ -284,7 +285,8 @@ impl ServerConnection {
     }
 
     fn stall_deadline(&self) -> Option<Instant> {
-        self.shared.inbound.is_partial().then(|| self.shared.heard + self.shared.config.stall_timeout)
+        let since = self.shared.inbound.partial_since(self.shared.heard)?;
+        Some(since + self.shared.config.stall_timeout)
     }
 
     fn close(&mut self) {

@@ -178,6 +178,11 @@ impl Conversation {
                 around.shared.outbound.call(Address::of(&arrived.header), &message);
                 Ok(())
             }
+            // Who was late says who it is after it was given up: that is no fault of the others on the socket.
+            State::Dead(_) if is_identity(segment_type) => {
+                Identity::default().handle(&arrived, around)?;
+                Ok(())
+            }
             State::Connected { .. } if xa::is_call(segment_type) => {
                 let body = xa::refused(&arrived, around.shared.outbound.coding());
                 let whole = ControlFlags1::FIRST | ControlFlags1::LAST;
@@ -223,7 +228,8 @@ impl Conversation {
         !matches!(&self.state, State::Calling(open) if open.call == call && open.form.silent().is_some())
     }
 
-    /// Nothing was asked for the channel's disconnect interval, or the owner ends it. Whatever comes has this reason.
+    /// It was not connected in time, nothing was asked for the channel's disconnect interval, or the owner ends it.
+    /// Whatever comes has this reason.
     pub(crate) fn give_up(&mut self, reason: Reason) {
         self.state = State::Dead(reason);
         self.held.clear();
@@ -421,7 +427,10 @@ impl Conversation {
         {
             self.objects.insert(*handle, PutObject::new(asked, Some(od)));
         }
-        if let (Some(handle), (CompCode::OK, _)) = (form.closes(), reply.outcome()) {
+        // A warning (2241, 2242) closes it as well.
+        if let Some(handle) = form.closes()
+            && reply.outcome().0 != CompCode::FAILED
+        {
             self.objects.remove(&handle);
         }
     }
@@ -489,6 +498,11 @@ impl Identity {
         let password = caut.password_in_clear();
         self.password = (!password.is_empty()).then(|| Password::new(password));
     }
+}
+
+/// What a client says about its user.
+fn is_identity(segment: SegmentType) -> bool {
+    matches!(segment, SegmentType::USERID | SegmentType::CONAUTH_INFO)
 }
 
 pub(crate) fn unexpected(segment: SegmentType, state: &'static str) -> ConnectionError {

@@ -163,13 +163,21 @@ impl Open {
         let heard = shared.heard;
         let mut over = late(self.deadline);
         let (mut ended, mut given_up) = (Vec::new(), Vec::new());
+        let in_time = |found: &Conversation| found.is_alive() && !late(found.deadline());
+        let is_used = self.conversations.values().any(in_time);
         for (id, conversation) in &mut self.conversations {
             if late(conversation.deadline()) {
-                if !conversation.is_disconnected() {
+                if conversation.is_disconnected() {
+                    // The work is done and was answered: that the client does not hang up is nobody's loss.
+                    ended.push(*id);
+                } else if is_used {
+                    // The others on the socket are not to suffer. No segment ends a single conversation from here: the
+                    // client hears of it when it asks for something, MQCONN at first.
+                    conversation.give_up(Reason::CONNECTION_BROKEN);
+                    given_up.push(*id);
+                } else {
                     return Err(ConnectionError::Silent(conversation.name()));
                 }
-                // The work is done and was answered: that the client does not hang up is nobody's loss.
-                ended.push(*id);
             }
             if late(conversation.idle_at(self.idle)) {
                 conversation.give_up(Reason::CONNECTION_BROKEN);

@@ -1,5 +1,7 @@
 //! A shared socket: conversations that come and go and do not hold each other up, heartbeats, puts without answers.
 
+mod late;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -378,15 +380,6 @@ fn heartbeats_concern_the_socket_as_a_whole() {
 fn no_heartbeats_without_an_interval() {
     let socket = Socket::connected(ChannelTerms { heartbeat_s: 0, ..ChannelTerms::default() });
     assert_eq!(socket.server.poll_timeout(), None);
-}
-
-#[test]
-fn a_conversation_that_is_not_connected_in_time_ends_the_socket() {
-    let mut socket = Socket::connected(ChannelTerms { heartbeat_s: 0, ..ChannelTerms::default() });
-    socket.start(3);
-    let at = socket.time + server_config().handshake_timeout;
-    assert_eq!(socket.server.poll_timeout(), Some(at));
-    assert_eq!(socket.server.handle_timeout(at), Err(ConnectionError::Silent("before MQCONN")));
 }
 
 #[test]
