@@ -2,6 +2,7 @@
 //! the names, ids and tokens that either side makes. What it answers comes back as the model would say it.
 
 mod names;
+mod places;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -13,17 +14,19 @@ use mq_wire::{
     MessageFlags, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId, MsgType, ObjectName, OpenOptions, Persistence, PutOptions,
     QMgrName, QName, ReportOptions,
 };
+use mqsc::Refusal;
 use qmgr::{
     CallId, ConnId, Connect, Context, Effect, GetRequest, Limits, Mismatch, Now, OpenRequest, Properties,
     Put1Request, PutRequest, QueueManager, Reply, Rights, SetRequest, Verb,
 };
 use store::mem::MemStore;
-use store::{Batch, Id, Place, Store};
+use store::{Batch, Id, Place, Record, Store};
 
 use crate::calls::value::*;
 use crate::calls::{Call, Conn, Gmo, Hobj, Md, Outcome, Seen, Step};
 use crate::model::{Definition, Kind, Settings, TEMPORARY, program_of, user_of};
 use names::Names;
+use places::Places;
 
 /// A call that has no answer yet.
 #[derive(Debug, Clone)]
@@ -39,6 +42,7 @@ type Kept = Option<Option<Box<Context>>>;
 pub(crate) struct Engine {
     qm: QueueManager,
     store: Option<MemStore>,
+    places: Places,
     settings: qmgr::Settings,
     now: Now,
     next: u64,
@@ -53,7 +57,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(model: &Settings, definitions: &[Definition]) -> Self {
         let name = QMgrName(Chars::cut(&model.name));
-        let limits = Limits { sweep_interval_ms: 0, ..Limits::default() };
+        let limits = Limits { sweep_interval_ms: 0, clear_messages_max: 3, ..Limits::default() };
         let settings = qmgr::Settings {
             hash_key: [1, 2],
             limits,
@@ -63,6 +67,7 @@ impl Engine {
         let (qm, store) = start(settings.clone(), MemStore::new(None), now);
         let mut engine = Self {
             qm,
+            places: Places::of(&store),
             store: Some(store),
             settings,
             now,
@@ -121,6 +126,7 @@ impl Engine {
         let store = self.store.as_mut().expect("a store");
         let (mut batch, mut out) = (store.begin(), Vec::new());
         let result = act(&mut self.qm, self.now, &mut batch, &mut out);
+        self.places.note(batch.ops());
         let position = store.submit(batch);
         let mut first = Vec::new();
         for effect in out {
@@ -145,9 +151,7 @@ impl Engine {
 
     /// Reads what the queue manager has to see before it goes on: for a get, or of a message that has expired.
     fn read_first(&mut self, call: Option<(ConnId, CallId)>, places: &[(Id, Place)]) {
-        let store = self.store.as_ref().expect("a store");
-        let records: Vec<_> =
-            places.iter().map(|(id, place)| store.body(*id, *place).read().expect("a record")).collect();
+        let records: Vec<_> = places.iter().map(|(id, place)| self.record(*id, *place)).collect();
         let body: Vec<u8> = records.iter().flat_map(|record| record.body.to_vec()).collect();
         let record = Some((records[0].envelope.clone(), Bytes::from(body)));
         match call {
@@ -161,13 +165,53 @@ impl Engine {
         }
     }
 
+    /// A record, which lies where the queue manager should know it.
+    fn record(&self, id: Id, place: Place) -> Record {
+        let store = self.store.as_ref().expect("a store");
+        store.body(id, self.places.real(id, place)).read().expect("a record")
+    }
+
+    /// Half of all messages lie elsewhere from now on.
+    pub(crate) fn compact(&mut self) {
+        let qm = &mut self.qm;
+        self.places.compact(|moved| assert!(qm.moved(moved), "an old place is kept somewhere"));
+    }
+
+    /// A command, and why it was refused if it was.
+    fn command(&mut self, call: &Call) -> Option<i32> {
+        let done = match call {
+            Call::Clear { name } => {
+                let name = QName(Chars::cut(self.names.queue(name)));
+                self.turn(|qm, now, batch, out| qm.clear(now, &name, batch, out))
+            }
+            Call::Delete { name, purge } => {
+                let purge = if *purge { "PURGE" } else { "NOPURGE" };
+                let text = format!("DELETE QLOCAL('{}') {purge}", self.names.queue(name));
+                let command = mqsc::read_command(&text).expect("a command");
+                match self.turn(|qm, now, batch, out| qm.run(now, &command, batch, out)) {
+                    mqsc::Outcome::Failed(refusal) => Err(refusal),
+                    _ => Ok(()),
+                }
+            }
+            _ => return None,
+        };
+        done.err().map(|refusal| match refusal {
+            Refusal::InUse { .. } => REFUSED_IN_USE,
+            Refusal::NotEmpty { .. } => REFUSED_NOT_EMPTY,
+            Refusal::NotFound { .. } => REFUSED_NOT_FOUND,
+            other => panic!("{call:?}: {other:?}"),
+        })
+    }
+
     /// Does the call. `expected` is only looked at to know what the model calls a thing that was made here.
     pub(crate) fn apply(&mut self, call: &Call, expected: &Step) -> Step {
+        let refused = self.command(call);
         let own = match call {
             Call::Crash => {
                 let store = self.store.take().expect("a store");
                 self.settings.hash_key = [7, 7];
                 let (qm, store) = start(self.settings.clone(), store.restart(), self.now);
+                self.places = Places::of(&store);
                 (self.qm, self.store) = (qm, Some(store));
                 self.conns.clear();
                 self.handles.clear();
@@ -206,7 +250,12 @@ impl Engine {
             call => self.verb(call).map(|(conn, hobj, verb)| self.send(conn, hobj, verb)),
         };
         self.time_out();
-        self.outcomes(own, call, expected)
+        let mut step = self.outcomes(own, call, expected);
+        if let Some(reason) = refused {
+            step.outcome = Outcome::failed(reason);
+        }
+        self.places.forget_dead();
+        step
     }
 
     /// Time-outs. With an interval of nothing the sweep always wants another turn.
@@ -316,7 +365,12 @@ impl Engine {
             Call::Commit { conn } => (*conn, 0, Verb::Commit),
             Call::Back { conn } => (*conn, 0, Verb::Back),
             Call::Disconnect { conn } => (*conn, 0, Verb::Disconnect),
-            Call::Connect { .. } | Call::Lost { .. } | Call::Advance { .. } | Call::Crash => return None,
+            Call::Connect { .. }
+            | Call::Lost { .. }
+            | Call::Clear { .. }
+            | Call::Delete { .. }
+            | Call::Advance { .. }
+            | Call::Crash => return None,
         };
         Some(verb)
     }

@@ -100,6 +100,13 @@ pub(crate) mod value {
     pub(crate) const FB_COA: i32 = 259;
     pub(crate) const FB_COD: i32 = 260;
 
+    /// Of a command, not a reason: somebody uses the queue.
+    pub(crate) const REFUSED_IN_USE: i32 = 1;
+    /// Likewise: there are messages on it.
+    pub(crate) const REFUSED_NOT_EMPTY: i32 = 2;
+    /// Likewise: there is none.
+    pub(crate) const REFUSED_NOT_FOUND: i32 = 3;
+
     pub(crate) const SEL_INHIBIT_GET: i32 = 9;
     pub(crate) const SEL_INHIBIT_PUT: i32 = 10;
     pub(crate) const SEL_MAX_DEPTH: i32 = 15;
@@ -202,7 +209,17 @@ pub(crate) enum Header {
     /// MQXQH, mq-objects.md 1.7.
     Transmission { q: String, qm: String, md: Box<Md> },
     /// MQDLH, mq-objects.md 1.8.
-    DeadLetter { reason: i32, q: String },
+    DeadLetter { reason: i32, q: String, extension: Option<Extension> },
+}
+
+/// MQMDE behind an MQDLH: what the descriptor of a dead letter does not say (mq-objects.md 1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Extension {
+    pub(crate) group_id: Id,
+    pub(crate) seq: i32,
+    pub(crate) offset: i32,
+    pub(crate) flags: i32,
+    pub(crate) original_length: i32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -216,7 +233,8 @@ impl Data {
         match self.header {
             None => 0,
             Some(Header::Transmission { .. }) => 428,
-            Some(Header::DeadLetter { .. }) => 172,
+            Some(Header::DeadLetter { extension: None, .. }) => 172,
+            Some(Header::DeadLetter { extension: Some(_), .. }) => 172 + 72,
         }
     }
 
@@ -333,6 +351,15 @@ pub(crate) enum Call {
         conn: Conn,
         hobj: Hobj,
         values: Vec<(i32, i32)>,
+    },
+    /// CLEAR QLOCAL.
+    Clear {
+        name: String,
+    },
+    /// DELETE QLOCAL.
+    Delete {
+        name: String,
+        purge: bool,
     },
     /// Time goes on by so many milliseconds.
     Advance {

@@ -8,7 +8,7 @@ mod world;
 
 use crate::calls::value::*;
 use crate::calls::{Call, Conn, Hobj, Id, NO_ID};
-use crate::model::{Handle, Kind, Model, TEMPORARY};
+use crate::model::{Handle, Kind, Model, PERMANENT, TEMPORARY};
 pub(crate) use features::Features;
 use world::QM;
 pub(crate) use world::{definitions, settings};
@@ -66,6 +66,9 @@ impl Generator {
         if self.features.crashes && self.random.below(2500) == 0 {
             return Call::Crash;
         }
+        if self.features.commands && self.random.below(150) == 0 {
+            return self.command(model);
+        }
         if all.len() < 3 || free.is_empty() && all.len() < 6 || all.len() < 5 && self.random.percent(2) {
             let conn = (1..).find(|conn| !all.contains(conn)).unwrap_or(1);
             return Call::Connect { conn };
@@ -108,6 +111,20 @@ impl Generator {
                 None => self.open(conn, model),
             },
         }
+    }
+
+    /// CLEAR of a queue that nobody uses, if there is one; DELETE of one that was made.
+    fn command(&mut self, model: &Model) -> Call {
+        let local = |at: &usize| model.objects[*at].def.kind == Kind::Local && !model.objects[*at].deleted;
+        let all: Vec<usize> = (0..model.objects.len()).filter(local).collect();
+        let unused: Vec<usize> = all.iter().copied().filter(|at| !model.is_in_use(*at)).collect();
+        let at = if unused.is_empty() || self.random.percent(10) { &all } else { &unused };
+        let def = &model.objects[self.random.pick(at)].def;
+        let (name, made) = (def.name.clone(), def.dynamic == PERMANENT);
+        if made && self.random.percent(60) {
+            return Call::Delete { name, purge: self.random.percent(50) };
+        }
+        Call::Clear { name }
     }
 
     /// One of the handles that can do it; now and then one that cannot.

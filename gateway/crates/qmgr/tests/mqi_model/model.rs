@@ -190,6 +190,8 @@ impl Model {
                 self.inquire(hobj, &selectors).unwrap_or_else(Outcome::failed)
             }
             Call::Set { hobj, values, .. } => self.set(hobj, &values).unwrap_or_else(Outcome::failed),
+            Call::Clear { name } => self.clear(&name),
+            Call::Delete { name, purge } => self.delete_local(&name, purge),
             Call::Advance { ms } => {
                 woken = self.pass(ms);
                 Outcome::ok(Seen::Nothing)

@@ -1,12 +1,11 @@
 //! Answers of the queue manager in the model's words.
 
 use bytes::Bytes;
-use mq_wire::{Coding, Mqdlh, Mqmd, Mqxqh, Reader};
+use mq_wire::{Coding, FormatName, Mqdlh, Mqmd, Mqmde, Mqxqh, Reader};
 use qmgr::{CallId, Context, Reply};
-use store::Store;
 
 use super::{Engine, Pending};
-use crate::calls::{Body, Call, Data, Got, Header, Md, Outcome, Seen};
+use crate::calls::{Body, Call, Data, Extension, Got, Header, Md, NO_ID, Outcome, Seen};
 
 impl Engine {
     pub(super) fn outcome(
@@ -64,8 +63,7 @@ impl Engine {
         expected: &Outcome,
         call: &Call,
     ) -> Outcome {
-        let store = self.store.as_ref().expect("a store");
-        let record = store.body(got.id, got.place).read().expect("a record");
+        let record = self.record(got.id, got.place);
         let mut md = Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).expect("a descriptor");
         got.amend(&mut md);
         if got.check.as_ref().is_some_and(|check| !check.fits(&md)) {
@@ -83,7 +81,7 @@ impl Engine {
         }
         let mut body = record.body.to_vec();
         for part in &got.parts {
-            body.extend_from_slice(&store.body(part.id, part.place).read().expect("a part").body);
+            body.extend_from_slice(&self.record(part.id, part.place).body);
         }
         if got.taken
             && let Some((_, Some(kept))) = self.handles.get_mut(&pending.hobj)
@@ -166,7 +164,21 @@ impl Engine {
             "MQDEAD" => match Mqdlh::decode(&mut reader) {
                 Ok(header) => {
                     let q = header.dest_q_name.0.text();
-                    (Some(Header::DeadLetter { reason: header.reason.0, q }), 172)
+                    let extended = header.format == FormatName::MD_EXTENSION;
+                    let extension = extended.then(|| Mqmde::decode(&mut reader).expect("an extension"));
+                    let expected = match &expected.header {
+                        Some(Header::DeadLetter { extension: Some(extension), .. }) => extension.group_id,
+                        _ => NO_ID,
+                    };
+                    let extension = extension.map(|extension| Extension {
+                        group_id: self.names.id_back(extension.group_id.0, &expected),
+                        seq: extension.msg_seq_number,
+                        offset: extension.offset,
+                        flags: extension.msg_flags.bits().cast_signed(),
+                        original_length: extension.original_length,
+                    });
+                    let length = if extended { 172 + 72 } else { 172 };
+                    (Some(Header::DeadLetter { reason: header.reason.0, q, extension }), length)
                 }
                 Err(_) => (None, 0),
             },

@@ -32,7 +32,6 @@ features! {
     expiry true, "messages that expire";
     coa true, "reports of arrival";
     cod true, "reports of delivery";
-    report_lengths false, "OriginalLength of reports, and the MQMDE that a dead-lettered one has for it";
     expirations true, "reports of expiry";
     groups true, "groups put, in logical order and out of it";
     segments true, "segments put, the same way";
@@ -53,6 +52,8 @@ features! {
     waits true, "gets that wait";
     contexts true, "context set, passed, saved";
     inhibits true, "MQSET of the inhibiting attributes";
+    commands true, "CLEAR and DELETE of queues";
+    moves true, "compaction: messages that lie elsewhere than they did";
     crashes true, "the end of the queue manager without a word";
     wrong true, "calls that are wrong";
 }

@@ -152,10 +152,14 @@ impl Generator {
         let unfinished = handle.putting.as_ref().filter(|progress| progress.unfinished());
         let on_groups = model.objects[handle.resolved.object].def.name == "Q.GROUPS";
         if let Some(progress) = unfinished.filter(|p| p.logical && grouping && self.random.percent(88)) {
-            // A back-out can lead a handle to a place of which there is a message already, and no group has two of a number.
-            let next = if progress.in_message { progress.seq } else { progress.seq + 1 };
+            // A back-out can lead a handle to a place of which there is a message already, and no group has two of a number,
+            // no message segments that overlap.
+            let next = match progress.in_message {
+                true => (progress.seq, progress.next_offset),
+                false => (progress.seq + 1, 0),
+            };
             let mut all = model.objects.iter().flat_map(|object| &object.messages);
-            if all.any(|m| m.md.group_id == progress.group_id && m.md.seq >= next && !progress.in_message) {
+            if all.any(|m| m.md.group_id == progress.group_id && (m.md.seq, m.md.offset) >= next) {
                 return Call::Close { conn, hobj, options: CO_NONE };
             }
             options = options & !(PMO_SYNCPOINT | PMO_NO_SYNCPOINT) | PMO_LOGICAL_ORDER;

@@ -142,12 +142,15 @@ impl Model {
             && !browse
             && let Some(progress) = progress.as_ref().filter(|p| p.unfinished())
         {
-            // Only syncpoint's persistence dependence is left out: SYNCPOINT_IF_PERSISTENT has no fixed answer here.
-            if options & GMO_IF_PERSISTENT == 0 && progress.synced != (options & GMO_SYNCPOINT != 0) {
+            if progress.synced != Self::in_syncpoint(options, &candidates[0]) {
                 return Some(Outcome::failed(2245));
             }
         }
         Some(self.deliver(conn, hobj, gmo, buffer, &candidates, warning))
+    }
+
+    fn in_syncpoint(options: i32, message: &Message) -> bool {
+        options & GMO_SYNCPOINT != 0 || options & GMO_IF_PERSISTENT != 0 && message.md.persistence == 1
     }
 
     fn visible(&self, message: &Message, hobj: Hobj) -> bool {
@@ -278,9 +281,7 @@ impl Model {
         let first = found[0].clone();
         let last = &found[found.len() - 1];
         let browse = options & GMO_BROWSES != 0;
-        let synced = !browse
-            && (options & GMO_SYNCPOINT != 0
-                || options & GMO_IF_PERSISTENT != 0 && first.md.persistence == 1);
+        let synced = !browse && Self::in_syncpoint(options, &first);
         let bytes: Vec<u8> = found.iter().flat_map(|m| m.data.bytes.0.iter().copied()).collect();
         let data = Data { header: first.data.header.clone(), bytes: Body(bytes) };
         let length = data.len();

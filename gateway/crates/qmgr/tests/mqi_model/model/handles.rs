@@ -151,6 +151,35 @@ impl Model {
         object.messages.retain(|m| m.state != State::Available);
     }
 
+    /// Whether somebody has the queue open, by whatever name, or holds messages of it.
+    pub(crate) fn is_in_use(&self, index: usize) -> bool {
+        self.objects[index].messages.iter().any(|m| m.state != State::Available)
+            || self.handles.values().any(|handle| handle.resolved.path.contains(&index))
+    }
+
+    /// CLEAR QLOCAL, mq-objects.md 4.3.
+    pub(crate) fn clear(&mut self, name: &str) -> Outcome {
+        let Some(index) = self.find(name) else { return Outcome::failed(REFUSED_NOT_FOUND) };
+        if self.is_in_use(index) {
+            return Outcome::failed(REFUSED_IN_USE);
+        }
+        self.objects[index].messages.clear();
+        Outcome::ok(Seen::Nothing)
+    }
+
+    /// DELETE QLOCAL, mq-objects.md 4.3.
+    pub(crate) fn delete_local(&mut self, name: &str, purge: bool) -> Outcome {
+        let Some(index) = self.find(name) else { return Outcome::failed(REFUSED_NOT_FOUND) };
+        if self.is_in_use(index) {
+            return Outcome::failed(REFUSED_IN_USE);
+        }
+        if !purge && self.depth(index) > 0 {
+            return Outcome::failed(REFUSED_NOT_EMPTY);
+        }
+        self.delete(index);
+        Outcome::ok(Seen::Nothing)
+    }
+
     /// MQDISC commits; a connection that is lost is backed out.
     pub(crate) fn end(&mut self, conn: Conn, commit: bool) -> Outcome {
         self.waiters.retain(|waiter| waiter.conn != conn);

@@ -2,7 +2,10 @@
 
 use super::{Context, Kind, Message, Model, Progress, Resolved, State, program_of, user_of};
 use crate::calls::value::*;
-use crate::calls::{Body, Conn, Data, Header, Hobj, Md, NO_ID, Outcome, Seen};
+use crate::calls::{Body, Conn, Data, Extension, Header, Hobj, Md, NO_ID, Outcome, Seen};
+
+/// In no group and no segment.
+const OUTSIDE: Extension = Extension { group_id: NO_ID, seq: 1, offset: 0, flags: 0, original_length: -1 };
 
 impl Model {
     pub(crate) fn put(
@@ -245,13 +248,17 @@ impl Model {
         }
         let Some(dead) = self.find(&self.settings.dead_q) else { return };
         let resolved = Resolved { object: dead, path: vec![dead], remote: None, is_model: false };
-        if !self.place_faults(&resolved, &md, bytes.len() + 172).is_empty() {
+        let Md { group_id, seq, offset, flags, original_length, .. } = md;
+        let extension = Extension { group_id, seq, offset, flags, original_length };
+        let extension = (extension != OUTSIDE).then_some(extension);
+        let header = Header::DeadLetter { reason, q: from.reply_q.clone(), extension };
+        let data = Data { header: Some(header), bytes: Body(bytes) };
+        if !self.place_faults(&resolved, &md, data.len()).is_empty() {
             return;
         }
-        let header = Header::DeadLetter { reason, q: from.reply_q.clone() };
         // Behind an MQDLH it is in no group and no segment: that goes into an MQMDE.
         let outside = Md { group_id: NO_ID, seq: 1, offset: 0, flags: 0, original_length: -1, ..md };
         let md = Md { format: "MQDEAD".to_owned(), ..outside };
-        self.place(dead, md, Data { header: Some(header), bytes: Body(bytes) }, owner);
+        self.place(dead, md, data, owner);
     }
 }
