@@ -68,27 +68,54 @@ pub(crate) async fn read(body: BodyRef) -> Result<Record, StoreError> {
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) first: BodyRef,
-    pub(crate) rest: Vec<BodyRef>,
+    /// Each with the bytes of its data.
+    pub(crate) rest: Vec<(BodyRef, u32)>,
 }
 
 impl Records {
     /// Those of a message, each as it is found.
     pub(crate) fn of(first: (Id, Place), parts: &[Part], find: impl Fn(Id, Place) -> BodyRef) -> Self {
-        let rest = parts.iter().map(|part| find(part.id, part.place)).collect();
+        let rest = parts.iter().map(|part| (find(part.id, part.place), part.body_length)).collect();
         Self { first: find(first.0, first.1), rest }
+    }
+
+    /// Bytes of data that [`Records::read_up_to`] reads, of so many in all.
+    pub(crate) fn bytes_up_to(&self, needed: usize, all: usize) -> usize {
+        let rest: usize = self.rest.iter().map(|(_, bytes)| *bytes as usize).sum();
+        let first = all.saturating_sub(rest);
+        first + self.lengths_up_to(needed, first).sum::<usize>()
     }
 
     /// Reads all of them, the data one behind the other.
     pub(crate) async fn read(self) -> Result<Record, StoreError> {
-        let record = read(self.first).await?;
-        if self.rest.is_empty() {
+        self.read_up_to(usize::MAX).await
+    }
+
+    /// Reads as many of them as hold so many bytes of data, or all if they hold less.
+    pub(crate) async fn read_up_to(self, needed: usize) -> Result<Record, StoreError> {
+        let record = read(self.first.clone()).await?;
+        let first = record.body.len();
+        let further = self.lengths_up_to(needed, first);
+        let (count, length) = further.fold((0, first), |(count, sum), bytes| (count + 1, sum + bytes));
+        if count == 0 {
             return Ok(record);
         }
-        let mut body = BytesMut::from(&record.body[..]);
-        for further in self.rest {
+        let mut body = BytesMut::with_capacity(length);
+        body.extend_from_slice(&record.body);
+        for (further, _) in self.rest.into_iter().take(count) {
             body.extend_from_slice(&read(further).await?.body);
         }
         Ok(Record { body: body.freeze(), file: None, ..record })
+    }
+
+    /// The lengths of those behind the first that are needed.
+    fn lengths_up_to(&self, needed: usize, first: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let mut before = first;
+        self.rest.iter().map(|(_, bytes)| *bytes as usize).take_while(move |bytes| {
+            let is_needed = before < needed;
+            before += bytes;
+            is_needed
+        })
     }
 }
 

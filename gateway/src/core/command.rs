@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::bodies::Records;
 use super::cold::ColdDone;
+use super::read_first::ReadRecord;
 use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
 
@@ -26,9 +27,11 @@ pub(crate) enum Command {
     /// A message that was given out has not the id that was asked for.
     MqMismatched { conn: ConnId, call: CallId, found: Box<qmgr::Mismatch> },
     /// The record of a message that a get has to know more of.
-    RecordRead { conn: ConnId, call: CallId, record: Option<(Bytes, Bytes)> },
+    RecordRead { conn: ConnId, call: CallId, read: ReadRecord },
     /// The record of a message that has expired.
-    ExpiredRead { id: Id, record: Option<(Bytes, Bytes)> },
+    ExpiredRead { id: Id, read: ReadRecord },
+    /// A message that was got cannot be read: in the unit of work it is not to die.
+    MqUnreadable { conn: ConnId, ids: Vec<Id> },
     /// The MQ client's socket is gone, or it ended in order.
     MqClosed { conn: ConnId },
     /// What a channel allows.

@@ -19,6 +19,7 @@ use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToD
 use super::durable::{Announcer, Durable};
 use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
+use super::read_first::Reads;
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
 use super::space::Space;
 use super::walk::{Walk, Walks};
@@ -53,7 +54,7 @@ pub(crate) struct Core {
     pub(super) queue_manager: QueueManager,
     pub(super) area: Area,
     /// Taken by [`Core::run`].
-    lanes: Option<Lanes<Command>>,
+    pub(super) lanes: Option<Lanes<Command>>,
     generation: Arc<Generation>,
     durable: Durable,
     mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
@@ -66,6 +67,7 @@ pub(crate) struct Core {
     pub(super) space: Space,
     pub(super) walks: Walks,
     pub(super) cold: Cold,
+    pub(super) reads: Reads,
     /// Why the dead-letter queue refused the last letter, for status; none if it took it.
     pub(super) letters_refused: Option<Reason>,
     pub(super) wiring: Wiring,
@@ -169,6 +171,7 @@ impl Core {
             space,
             walks: Walks::new(),
             cold: Cold::default(),
+            reads: Reads::new(),
             letters_refused: None,
             wiring,
             lasting,
@@ -278,6 +281,9 @@ impl Core {
             self.submit(turn);
             return None;
         }
+        if !turn.moved {
+            self.begin_reads();
+        }
         Some(turn)
     }
 
@@ -300,6 +306,7 @@ impl Core {
             // Whoever asked may be gone: the service stops, and the locks die with it.
             reply(answer, Ok(bodies.collect()));
         }
+        self.begin_reads();
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -343,13 +350,22 @@ impl Core {
                 let now = turn.qmgr_now();
                 self.queue_manager.mismatched(now, conn, call, *found, &mut turn.batch, &mut turn.mq);
             }
-            Command::RecordRead { conn, call, record } => {
+            Command::MqUnreadable { conn, ids } => {
                 let now = turn.qmgr_now();
-                self.queue_manager.record_read(now, conn, call, record, &mut turn.batch, &mut turn.mq);
+                self.queue_manager.unreadable(now, conn, ids, &mut turn.batch, &mut turn.mq);
             }
-            Command::ExpiredRead { id, record } => {
+            // The share of the budget ends here; of a report with data the batch has the bytes, and its own bound.
+            Command::RecordRead { conn, call, read } => {
                 let now = turn.qmgr_now();
-                self.queue_manager.expired_read(now, id, record, &mut turn.batch, &mut turn.mq);
+                self.reads.get_done();
+                self.queue_manager.record_read(now, conn, call, read.record, &mut turn.batch, &mut turn.mq);
+                drop(read.share);
+            }
+            Command::ExpiredRead { id, read } => {
+                let now = turn.qmgr_now();
+                self.reads.expired_done();
+                self.queue_manager.expired_read(now, id, read.record, &mut turn.batch, &mut turn.mq);
+                drop(read.share);
             }
             Command::MqClosed { conn } => {
                 self.mq.remove(&conn);
@@ -496,9 +512,9 @@ impl Core {
     fn mq_effect(&mut self, effect: Effect, unawaited: &HashSet<(ConnId, CallId)>) {
         match effect {
             Effect::Answer { conn, call, reply: Reply::ReadFirst(first), .. } => {
-                self.read_first_later(conn, call, &first);
+                self.reads.get(conn, call, &first);
             }
-            Effect::ReadExpired { id, place } => self.read_expired_later(id, place),
+            Effect::ReadExpired { id, .. } => self.reads.expired(id),
             Effect::Answer { conn, call, needs, reply } => {
                 if !self.mq.contains_key(&conn) {
                     return;

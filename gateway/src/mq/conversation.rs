@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mq_wire::{GetOptions, PutOptions, Reason};
+use mq_wire::{CompCode, GetOptions, PutOptions};
 use qmgr::{ConnId, Context, Verb};
 use store::Position;
 
@@ -19,7 +19,7 @@ pub(super) struct Conversation {
     farewell: Farewell,
     /// Contexts of messages got with handles that were opened to save them. None: nothing was got yet.
     contexts: HashMap<i32, Option<Box<Context>>>,
-    /// A unit of work may be open: a stop in order leaves it the grace period.
+    /// Something was put or got in a unit of work that may be open: a stop in order leaves it the grace period.
     pub(super) in_unit: bool,
     /// When this is on disk, so is what was put without an answer.
     unanswered: Option<Position>,
@@ -49,7 +49,8 @@ impl Conversation {
     }
 
     /// A message was got with a handle.
-    pub(super) fn got(&mut self, handle: i32, context: Box<Context>) {
+    pub(super) fn got(&mut self, in_unit: bool, handle: i32, context: Box<Context>) {
+        self.in_unit |= in_unit;
         if let Some(saved) = self.contexts.get_mut(&handle) {
             *saved = Some(context);
         }
@@ -61,22 +62,32 @@ impl Conversation {
             (Kept::Open { save_context: true }, qmgr::Reply::Opened(opened)) => {
                 self.contexts.insert(opened.handle, None);
             }
-            (Kept::Close { handle }, qmgr::Reply::Plain { reason: Reason::NONE, .. }) => {
+            // A warning (2241, 2242) closes it as well.
+            (Kept::Close { handle }, qmgr::Reply::Plain { cc, .. }) if *cc != CompCode::FAILED => {
                 self.contexts.remove(handle);
             }
             _ => {}
         }
     }
 
-    /// A call begins: what it means for the unit of work.
-    pub(super) fn calls(&mut self, verb: &Verb) {
+    /// A call begins: whether what it puts or gets belongs to the unit of work, or may. That there is something in it
+    /// says the answer: who polls an empty queue has nothing to lose.
+    pub(super) fn calls(&mut self, verb: &Verb) -> bool {
         match verb {
-            Verb::Put(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
-            Verb::Put1(put) if put.pmo.options.contains(PutOptions::SYNCPOINT) => self.in_unit = true,
-            Verb::Get(get) if get.gmo.options.intersects(IN_UNIT) => self.in_unit = true,
-            Verb::Commit | Verb::Back | Verb::Disconnect => self.in_unit = false,
-            _ => {}
+            Verb::Put(put) => put.pmo.options.contains(PutOptions::SYNCPOINT),
+            Verb::Put1(put) => put.pmo.options.contains(PutOptions::SYNCPOINT),
+            Verb::Get(get) => get.gmo.options.intersects(IN_UNIT),
+            Verb::Commit | Verb::Back | Verb::Disconnect => {
+                self.in_unit = false;
+                false
+            }
+            _ => false,
         }
+    }
+
+    /// The answer to a put.
+    pub(super) fn put(&mut self, in_unit: bool, reply: &qmgr::Reply) {
+        self.in_unit |= in_unit && matches!(reply, qmgr::Reply::Put(_));
     }
 
     /// A put that the client does not wait for is done when this is on disk.

@@ -18,6 +18,8 @@ pub(super) struct Pending {
     pub(super) conversation: u32,
     /// What the reply needs of the request.
     pub(super) kept: Kept,
+    /// What it puts or gets belongs to the unit of work, or may.
+    pub(super) in_unit: bool,
 }
 
 /// What the reply needs of the request.
@@ -191,10 +193,13 @@ fn properties(md: &Mqmd, data: &Bytes) -> Result<qmgr::Properties, Reason> {
     mq_wire::check_folders(of, data)?;
     let (_, without) = mq_wire::without_properties(of, data);
     let length = u32::try_from(data.len() - without.len()).unwrap_or_default();
+    if length == 0 {
+        return Ok(qmgr::Properties::default());
+    }
     let compatible = PropertyControl::Compatibility;
     let delivered = mq_wire::deliver(compatible, GetOptions::empty(), false, of, data);
     let compatible = delivered.is_ok_and(|(_, delivered)| delivered.len() == data.len());
-    Ok(qmgr::Properties { length, compatible: length > 0 && compatible })
+    Ok(qmgr::Properties { length, compatible })
 }
 
 /// The descriptor that was stored with a message, as it is now.

@@ -35,8 +35,10 @@ pub(super) enum Delivered {
     Mismatched(Box<qmgr::Mismatch>),
     /// The message cannot be read.
     Damaged {
-        /// Which.
-        id: Id,
+        /// Which, with all that it consists of.
+        ids: Vec<Id>,
+        /// Whether it was taken from its queue.
+        taken: bool,
         /// What is wrong with it.
         what: String,
     },
@@ -76,21 +78,20 @@ async fn message(
     q_mgr_ccsid: Ccsid,
     kept: &Kept,
 ) -> Delivered {
-    let share = bodies.share(got.body_length as usize).await;
-    let record = match records.read().await {
-        Ok(record) => record,
-        Err(error) => {
-            let what = format!("message {}: {error}", got.id);
-            return Delivered::Damaged { id: got.id, what };
-        }
-    };
-    let Some(md) = convert::descriptor(&got, &record) else {
-        let what = format!("message {}: its descriptor cannot be read", got.id);
-        return Delivered::Damaged { id: got.id, what };
-    };
     let Kept::Get { request, wanted } = kept else {
         // Only a get is answered with a message.
         return Delivered::plain(Reply::failed(Reason::UNEXPECTED_ERROR));
+    };
+    let needed = needed(&got, wanted.is_some());
+    let bytes = records.bytes_up_to(needed, got.body_length as usize + got.skip as usize);
+    // What is converted is there twice for a while.
+    let share = bodies.share(if wanted.is_some() { 2 * bytes } else { bytes }).await;
+    let record = match records.read_up_to(needed).await {
+        Ok(record) => record,
+        Err(error) => return damaged(&got, &error),
+    };
+    let Some(md) = convert::descriptor(&got, &record) else {
+        return damaged(&got, &"its descriptor cannot be read");
     };
     if got.check.as_ref().is_some_and(|check| !check.fits(&md)) {
         // The hash was the same and the id is not: the core goes on behind this message.
@@ -108,7 +109,31 @@ async fn message(
         accept_truncated: got.reason == Reason::TRUNCATED_MSG_ACCEPTED,
         newline: EbcdicNewline::default(),
     });
-    Delivered::Reply { reply: reply(&got, md, record.body, wanted, request.buffer_length), context, share }
+    let (body, buffer_length) = (record.body, request.buffer_length);
+    if body.len() <= AT_ONCE_BYTES || (wanted.is_none() && got.skip == 0) {
+        return Delivered::Reply { reply: reply(&got, md, body, wanted, buffer_length), context, share };
+    }
+    let read = got.clone();
+    let made = tokio::task::spawn_blocking(move || reply(&read, md, body, wanted, buffer_length)).await;
+    match made {
+        Ok(reply) => Delivered::Reply { reply, context, share },
+        Err(panicked) => damaged(&got, &panicked),
+    }
+}
+
+/// Data up to this length is converted where it is, longer one beside: other sockets wait for the same thread.
+const AT_ONCE_BYTES: usize = 1 << 20;
+
+/// How much of the data has to be read. Conversion and the search for properties want to see all of it; and so does the
+/// core of a message that was taken, if it has to be stored again since it is another than was asked for.
+fn needed(got: &Got, converts: bool) -> usize {
+    let may_be_other = got.taken && got.check.is_some();
+    if converts || got.skip > 0 || may_be_other { usize::MAX } else { got.deliver_length as usize }
+}
+
+fn damaged(got: &Got, what: &dyn std::fmt::Display) -> Delivered {
+    let ids = std::iter::once(got.id).chain(got.parts.iter().map(|part| part.id)).collect();
+    Delivered::Damaged { ids, taken: got.taken, what: format!("message {}: {what}", got.id) }
 }
 
 /// The reply with the message in the form in which it is wanted.
@@ -136,7 +161,10 @@ fn reply(got: &Got, mut md: Mqmd, body: Bytes, wanted: Option<Wanted>, buffer_le
     }
     of.describe_in(&mut md);
     let cc = if reason == Reason::NONE { got.cc } else { CompCode::WARNING };
-    let total_length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    // Of a message in several records not all may have been read.
+    let is_as_stored = wanted.is_none() && got.skip == 0;
+    let data_length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    let total_length = if is_as_stored { got.body_length } else { data_length };
     let data = data.slice(..data.len().min(buffer_length as usize));
     let returned_length = i32::try_from(data.len()).unwrap_or(i32::MAX);
     Reply::Get { cc, reason, md, gmo: Mqgmo { returned_length, ..got.gmo.clone() }, total_length, data }

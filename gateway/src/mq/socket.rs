@@ -292,8 +292,9 @@ impl Socket<'_> {
             let needs = state.needs(None);
             let reply =
                 core::MqReply::Plain(qmgr::Reply::Plain { cc: mq_wire::CompCode::OK, reason: Reason::NONE });
-            let pending = Pending { call, conversation, kept: Kept::Nothing };
-            self.pending.insert(id, Pending { call, conversation, kept: Kept::Nothing });
+            let nothing = || Pending { call, conversation, kept: Kept::Nothing, in_unit: false };
+            let pending = nothing();
+            self.pending.insert(id, nothing());
             self.deliver(ToMq { call: id, needs, reply }, pending);
             return Ok(());
         }
@@ -302,8 +303,8 @@ impl Socket<'_> {
             Ok(converted) => converted,
             Err(reason) => return self.reply(call, Reply::failed(reason)),
         };
-        state.calls(&verb);
-        self.pending.insert(id, Pending { call, conversation, kept });
+        let in_unit = state.calls(&verb);
+        self.pending.insert(id, Pending { call, conversation, kept, in_unit });
         if convert::data(&verb).is_some_and(|data| data.len() > store::BODY_FILE_BYTES) {
             let core = Arc::clone(&state.core);
             self.works.push(async move {
@@ -362,7 +363,7 @@ impl Socket<'_> {
         state.core.send(Lane::Control, Command::MqOpened { conn, out: self.out.clone() }).await?;
         self.conversations.insert(conversation, state);
         let kept = Kept::Connect { connection_id: self.connection_id(conn) };
-        self.pending.insert(id, Pending { call, conversation, kept });
+        self.pending.insert(id, Pending { call, conversation, kept, in_unit: false });
         self.send(id, conversation, verb).await
     }
 
@@ -376,11 +377,13 @@ impl Socket<'_> {
         {
             // The client does not wait: what comes behind goes on, and is answered when this is on disk too.
             state.put_unanswered(answer.needs);
+            state.put(pending.in_unit, &reply);
             return self.reply(pending.call, convert::reply(reply, &pending.kept));
         }
         answer.needs = state.needs(answer.needs);
         if let core::MqReply::Plain(reply) = &answer.reply {
             state.handled(&pending.kept, reply);
+            state.put(pending.in_unit, reply);
         }
         // It stays open, and the conversation may still end before it is done.
         let open = Pending { kept: Kept::Nothing, ..pending };
@@ -428,7 +431,7 @@ impl Socket<'_> {
         match delivered {
             Delivered::Reply { reply, context, share } => {
                 if let Some((handle, context)) = context {
-                    state.got(handle, context);
+                    state.got(pending.in_unit, handle, context);
                 }
                 if tracing::enabled!(tracing::Level::TRACE) {
                     let (cc, reason) = reply.outcome();
@@ -446,9 +449,18 @@ impl Socket<'_> {
                 self.pending.insert(id, pending);
                 Ok(core.send(Lane::Complete, command).await?)
             }
-            Delivered::Damaged { id, what } => {
+            Delivered::Damaged { ids, taken, what } => {
                 tracing::error!(what, "a stored message cannot be delivered");
-                state.core.send(Lane::Control, Command::Damaged { id, what }).await?;
+                let (core, conn) = (Arc::clone(&state.core), state.conn());
+                if let Some(id) = ids.first().copied() {
+                    core.send(Lane::Control, Command::Damaged { id, what }).await?;
+                }
+                if taken {
+                    // Before the client's next call, which may be MQCMIT: it must not kill what nobody has seen. What
+                    // was got outside of a unit has died with the get, on disk too if it was persistent: the record
+                    // cannot be had any more, and the line above is all that is left of it.
+                    core.send(Lane::Complete, Command::MqUnreadable { conn, ids }).await?;
+                }
                 self.reply(pending.call, Reply::failed(Reason::OBJECT_DAMAGED))
             }
             Delivered::NotDurable => Err(Ended::NotDurable),
