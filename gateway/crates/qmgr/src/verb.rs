@@ -430,6 +430,9 @@ impl Got {
         if self.whole {
             // It is its own only segment.
             md.msg_flags.insert(MessageFlags::SEGMENT | MessageFlags::LAST_SEGMENT);
+        }
+        if !self.parts.is_empty() {
+            // That is of the first one alone.
             md.original_length = -1;
         }
     }

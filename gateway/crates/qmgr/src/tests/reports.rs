@@ -407,6 +407,7 @@ fn one_report_on_the_delivery_of_all_segments() {
     assert_eq!(text(&qm.get(conn, handle, GetOptions::COMPLETE_MSG).unwrap().body), "aaaabb");
     let report = qm.get(conn, reports, GetOptions::COMPLETE_MSG).unwrap();
     assert_eq!((report.md.feedback, text(&report.body).as_str()), (Feedback::COD, "aaaabb"));
+    assert_eq!((report.md.original_length, report.got.gmo.segment_status), (6, b'L'));
     assert_eq!(qm.depth("REPORTS"), 0, "it was on the whole of it");
 }
 

@@ -141,10 +141,9 @@ impl Model {
         if logical
             && !browse
             && let Some(progress) = progress.as_ref().filter(|p| p.unfinished())
+            && progress.synced != Self::in_syncpoint(options, &candidates[0])
         {
-            if progress.synced != Self::in_syncpoint(options, &candidates[0]) {
-                return Some(Outcome::failed(2245));
-            }
+            return Some(Outcome::failed(2245));
         }
         Some(self.deliver(conn, hobj, gmo, buffer, &candidates, warning))
     }
