@@ -1,4 +1,7 @@
 //! MQCMIT, MQBACK: the end of a unit of work, of an application or of the owner.
+//!
+//! HARDENBO hardens the count of each back-out that this process lives to see; a get that a crash cuts off is not counted,
+//! since that would cost a record for every get in a unit of work.
 
 use store::{Batch, Commit, Kill};
 
