@@ -23,7 +23,7 @@ mod recovery;
 mod space;
 mod status;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod turn;
 mod walk;
 

@@ -2,6 +2,7 @@
 //! here is what must be one step over several.
 
 mod cold;
+pub(crate) mod read_first;
 mod recovery;
 
 use std::collections::HashSet;

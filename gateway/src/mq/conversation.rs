@@ -103,3 +103,69 @@ impl Conversation {
 
 /// Gets that belong to the unit of work, or may.
 const IN_UNIT: GetOptions = GetOptions::SYNCPOINT.union(GetOptions::SYNCPOINT_IF_PERSISTENT);
+
+#[cfg(test)]
+mod tests {
+    use mq_wire::{Mqgmo, Mqmd, Mqod, Mqpmo, Reason};
+
+    use super::*;
+    use crate::core::tests::read_first::got_in_segments;
+
+    fn conversation() -> Conversation {
+        Conversation::new(got_in_segments(GetOptions::BROWSE_FIRST, 0).0)
+    }
+
+    fn plain(cc: CompCode, reason: Reason) -> qmgr::Reply {
+        qmgr::Reply::Plain { cc, reason }
+    }
+
+    #[tokio::test]
+    async fn a_handle_closed_with_a_warning_is_forgotten() {
+        let mut conversation = conversation();
+        let open = Kept::Open { save_context: true };
+        let opened = |handle| {
+            let (od, options, defaults) = Default::default();
+            let opened = qmgr::Opened { handle, od, options, defaults };
+            qmgr::Reply::Opened(Box::new(qmgr::Opened { od: Mqod::default(), ..opened }))
+        };
+        for handle in 1..=3 {
+            conversation.handled(&open, &opened(handle));
+        }
+        let replies = [
+            plain(CompCode::OK, Reason::NONE),
+            plain(CompCode::WARNING, Reason(2241)),
+            plain(CompCode::FAILED, Reason::HOBJ_ERROR),
+        ];
+        for (handle, reply) in (1..).zip(&replies) {
+            conversation.handled(&Kept::Close { handle }, reply);
+        }
+        assert_eq!(conversation.contexts.keys().collect::<Vec<_>>(), [&3]);
+    }
+
+    #[tokio::test]
+    async fn a_unit_is_open_when_something_is_in_it() {
+        let mut conversation = conversation();
+        let get = |options| {
+            let gmo = Mqgmo { options, ..Mqgmo::default() };
+            Verb::Get(Box::new(qmgr::GetRequest::new(1, gmo, 10)))
+        };
+        // Who polls an empty queue holds up no stop.
+        assert!(conversation.calls(&get(GetOptions::SYNCPOINT)) && !conversation.in_unit);
+        assert!(conversation.calls(&get(GetOptions::SYNCPOINT_IF_PERSISTENT)));
+        assert!(!conversation.calls(&get(GetOptions::NO_SYNCPOINT)));
+        conversation.got(false, 1, Box::default());
+        assert!(!conversation.in_unit);
+        conversation.got(true, 1, Box::default());
+        assert!(conversation.in_unit);
+        conversation.calls(&Verb::Commit);
+        assert!(!conversation.in_unit);
+
+        let (cc, reason, md) = (CompCode::OK, Reason::NONE, Mqmd::default());
+        let done = qmgr::Reply::Put(Box::new(qmgr::PutDone { cc, reason, md, pmo: Mqpmo::default() }));
+        conversation.put(true, &plain(CompCode::FAILED, Reason::Q_FULL));
+        conversation.put(false, &done);
+        assert!(!conversation.in_unit);
+        conversation.put(true, &done);
+        assert!(conversation.in_unit);
+    }
+}

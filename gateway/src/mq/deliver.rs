@@ -188,3 +188,70 @@ fn extended(md: &Mqmd, of: Described, data: &[u8]) -> Bytes {
     out.extend_from_slice(data);
     out.freeze()
 }
+
+#[cfg(test)]
+mod tests {
+    use mq_wire::GetOptions;
+    use store::{BodyRef, Place, ReadRecord, Record, StoreError};
+
+    use super::*;
+    use crate::core::tests::read_first::got_in_segments;
+
+    /// A record that is damaged.
+    #[derive(Debug)]
+    struct Bad;
+
+    impl ReadRecord for Bad {
+        fn read(&self, _: Id, _: Place) -> Result<Record, StoreError> {
+            Err(StoreError::Io { action: "read", path: "a record".to_owned(), error: "bad".to_owned() })
+        }
+
+        fn is_cached(&self, _: Place) -> bool {
+            true
+        }
+    }
+
+    async fn delivered(
+        options: GetOptions,
+        room: u32,
+        wanted: Option<(Encoding, Ccsid)>,
+        bad_from: usize,
+    ) -> Delivered {
+        let (core, request, got, mut records) = got_in_segments(options, room);
+        for (record, _) in records.rest.iter_mut().skip(bad_from) {
+            *record = BodyRef::new(record.id(), Place::default(), Arc::new(Bad));
+        }
+        let kept = Kept::Get { request: Box::new(request), wanted };
+        let reply = MqReply::Got(got, records);
+        deliver(Arc::new(core), Bodies::new(1 << 20), None, reply, Ccsid::UTF_8, &kept).await
+    }
+
+    #[tokio::test]
+    async fn the_length_is_that_of_the_whole_message_also_when_not_all_was_read() {
+        for room in [0, 2, 5, 12, 50] {
+            let bad_from = if room <= 7 { 1 } else { 2 };
+            match delivered(GetOptions::BROWSE_FIRST, room, None, bad_from).await {
+                Delivered::Reply { reply: Reply::Get { total_length, data, .. }, .. } => {
+                    let text = "onetwo!three";
+                    assert_eq!(
+                        (total_length, &data[..]),
+                        (12, &text.as_bytes()[..text.len().min(room as usize)])
+                    );
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // What is converted is read as a whole.
+        let wanted = Some((Encoding::NATIVE, Ccsid::UTF_8));
+        let damaged = delivered(GetOptions::BROWSE_FIRST, 2, wanted, 1).await;
+        assert!(matches!(damaged, Delivered::Damaged { taken: false, .. }), "{damaged:?}");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_named_with_all_its_segments() {
+        match delivered(GetOptions::SYNCPOINT, 50, None, 1).await {
+            Delivered::Damaged { ids, taken, .. } => assert_eq!((ids.len(), taken), (3, true)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
