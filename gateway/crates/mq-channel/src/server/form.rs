@@ -1,23 +1,23 @@
 //! The form in which a client asked, so that the answer comes in the same: MQOPEN or SPI OPEN, the versions of
-//! structures, the length of LPOO and FOPA (mq-wire-observed.md 2, mq-wire-observed-base.md 4.1). The answers are made
-//! in `answer`, what is wrong with a body gets its reason in `wrong`.
+//! structures, the length of LPOO and FOPA (mq-wire-observed.md 2, mq-wire-observed-base.md 4.1). Calls are read in `ask`,
+//! the answers made in `answer`, what is wrong with a body gets its reason in `wrong`.
 
 mod answer;
+mod ask;
 mod wrong;
 
 use bytes::BytesMut;
 use mq_wire::{
-    ApiHeader, AttributesBody, Call, Chars, Coding, ConnectBody, Field, GetOptions, InquireBody, Mqgmo, Mqmd,
-    Mqod, Mqpmo, OpenBody, OpenOptions, PutOptions, Reason, SegmentType, SpiCall, SpiHeader, SpiOpen,
-    SpiQuery, SpiReserve, StatBody,
+    Chars, Coding, ConnectBody, Field, InquireBody, Mqgmo, Mqmd, Mqod, OpenBody, OpenOptions, PutOptions,
+    Reason, SegmentType, SpiHeader, SpiOpen, SpiQuery, StatBody,
 };
 
-use crate::error::PeerError;
-use crate::link::{Arrived, Message};
+use crate::link::Message;
 use crate::negotiate::Agreed;
-use crate::request::{Connect, Request};
+use crate::request::Request;
 
 pub(crate) use answer::refused;
+pub(crate) use ask::ask;
 pub(crate) use wrong::{cut, reason_of, refused_open};
 
 /// What a call turned out to be.
@@ -84,146 +84,6 @@ enum FormBody {
     Disconnect,
     /// MQSET, MQCMIT, MQBACK: nothing but completion code and reason.
     Plain,
-}
-
-/// Reads a call.
-pub(crate) fn ask(
-    arrived: &Arrived,
-    api: ApiHeader,
-    call: Call,
-    agreed: &Agreed,
-    out: Coding,
-) -> Result<Asked, PeerError> {
-    let segment_type = arrived.header.segment_type;
-    let handle = api.object_handle;
-    let mut silent = None;
-    // What is no call of the owner's, and why.
-    let mut refusal = None;
-    let (request, body) = match call {
-        Call::Connect(body) => {
-            let connect = Connect {
-                qmgr_name: body.q_mgr_name,
-                appl_name: body.appl_name,
-                appl_type: body.appl_type,
-                accounting_token: body.accounting_token,
-                ..Connect::default()
-            };
-            (Request::Connect(Box::new(connect)), FormBody::Connect(body))
-        }
-        Call::Open(body) => {
-            refusal = no_list(&body.od);
-            let request = Request::Open { od: Box::new(body.od.clone()), options: body.options };
-            (request, FormBody::Open(body))
-        }
-        Call::Close(body) => (Request::Close { handle, options: body.options }, FormBody::Close),
-        Call::Put(body) => {
-            silent = Silent::of(agreed, body.pmo.options);
-            refusal = no_records(&body.pmo).or_else(|| too_long(body.data.len(), agreed));
-            let form = FormBody::Put {
-                md: body.md.version,
-                pmo: body.pmo.version,
-                data_length: body.data.len() as u32,
-            };
-            let data = arrived.keep(body.data);
-            (Request::Put { handle, md: body.md, pmo: body.pmo, data }, form)
-        }
-        Call::Put1(body) => {
-            let put = body.put;
-            silent = Silent::of(agreed, put.pmo.options);
-            refusal = no_list(&body.od)
-                .or_else(|| no_records(&put.pmo))
-                .or_else(|| too_long(put.data.len(), agreed));
-            let form = FormBody::Put1 {
-                od: Box::new(body.od.clone()),
-                md: put.md.version,
-                pmo: put.pmo.version,
-                data_length: put.data.len() as u32,
-            };
-            let data = arrived.keep(put.data);
-            (Request::Put1 { od: Box::new(body.od), md: put.md, pmo: put.pmo, data }, form)
-        }
-        Call::Get(body) => {
-            let unlocks = body.gmo.options.contains(GetOptions::UNLOCK);
-            let form = FormBody::Get {
-                md: body.md.version,
-                gmo: body.gmo.version,
-                buffer_length: body.buffer_length,
-                unlocks: unlocks.then(|| Box::new((body.md.clone(), body.gmo.clone()))),
-            };
-            if i32::try_from(body.buffer_length).is_err() {
-                refusal = Some(Reason::BUFFER_LENGTH_ERROR);
-            }
-            // More than the channel allows can never come: what is longer is truncated.
-            let buffer_length = body.buffer_length.min(agreed.max_msg_length);
-            (Request::Get { handle, md: body.md, gmo: body.gmo, buffer_length }, form)
-        }
-        Call::Inquire(body) => {
-            if body.int_attr_count > ATTRIBUTES_MAX {
-                refusal = Some(Reason::INT_ATTR_COUNT_ERROR);
-            } else if body.char_attr_length > ATTRIBUTES_MAX {
-                refusal = Some(Reason::CHAR_ATTR_LENGTH_ERROR);
-            }
-            let request = Request::Inquire {
-                handle,
-                selectors: body.selectors.clone(),
-                int_count: body.int_attr_count,
-                char_length: body.char_attr_length,
-            };
-            (request, FormBody::Inquire(body))
-        }
-        Call::Attributes(AttributesBody { selectors, int_attrs, char_attrs }) => {
-            let chars = chars_in(&char_attrs, arrived.header.coding());
-            (Request::Set { handle, selectors, ints: int_attrs, chars }, FormBody::Plain)
-        }
-        Call::Stat(body) => {
-            if body.stat_type != 0 {
-                // MQRC_STAT_TYPE_ERROR: only MQSTAT_TYPE_ASYNC_ERROR is a queue manager's to answer, reconnection is a
-                // client's own business.
-                refusal = Some(Reason(2430));
-            }
-            (Request::Stat { kind: body.stat_type }, FormBody::Stat(body))
-        }
-        Call::Spi(body) => match body.call {
-            SpiCall::Open(open) => {
-                let request =
-                    Request::Open { od: Box::new(open.od.clone()), options: open.lpoo.open_options };
-                refusal = no_list(&open.od);
-                (request, FormBody::SpiOpen(body.header, open))
-            }
-            SpiCall::Query(query) => {
-                let body = FormBody::SpiQuery(body.header, query);
-                let form = Form { segment_type, handle, name: "SPI QUERY", body, silent };
-                return Ok(Asked::Answered(form.capabilities(out)));
-            }
-            SpiCall::Reserve(SpiReserve::Request { id_length: 24, wanted }) => {
-                (Request::Reserve, FormBody::SpiReserve { header: body.header, wanted })
-            }
-            _ => {
-                return Ok(Asked::Answered(refused(
-                    segment_type,
-                    handle,
-                    Reason::FUNCTION_NOT_SUPPORTED,
-                    out,
-                )));
-            }
-        },
-        Call::Empty => match segment_type {
-            SegmentType::MQCMIT => (Request::Commit, FormBody::Plain),
-            SegmentType::MQBACK => (Request::Back, FormBody::Plain),
-            SegmentType::MQDISC => (Request::Disconnect, FormBody::Disconnect),
-            _ => return Err(PeerError::Unknown(segment_type)),
-        },
-        // MQSUB and MQSUBRQ (mq-wire.md 4.11); a type without a name has no reply that anybody would know.
-        Call::Opaque(_) if segment_type.name().is_some() => {
-            return Ok(Asked::Answered(refused(segment_type, handle, Reason::FUNCTION_NOT_SUPPORTED, out)));
-        }
-        _ => return Err(PeerError::Unknown(segment_type)),
-    };
-    let form = Form { segment_type, handle, name: request.name(), body, silent };
-    Ok(match refusal {
-        Some(reason) => Asked::Refused(form, reason),
-        None => Asked::Owner(request, form),
-    })
 }
 
 impl Form {
@@ -293,42 +153,7 @@ impl Silent {
     }
 }
 
-/// More attributes than there are; a count from outside must not become an allocation.
-const ATTRIBUTES_MAX: u32 = 32_768;
-
-/// Distribution lists are not served: a descriptor with records is not valid. Older versions have none.
-fn no_list(od: &Mqod) -> Option<Reason> {
-    refusal_of_records(od.version, od.recs_present, Reason::OD_ERROR)
-}
-
-/// The same of the put-message options.
-fn no_records(pmo: &Mqpmo) -> Option<Reason> {
-    refusal_of_records(pmo.version, pmo.recs_present, Reason::PMO_ERROR)
-}
-
-fn refusal_of_records(version: i32, records: i32, reason: Reason) -> Option<Reason> {
-    match records {
-        _ if version < 2 => None,
-        0 => None,
-        1.. => Some(reason),
-        _ => Some(Reason::RECS_PRESENT_ERROR),
-    }
-}
-
-/// A message longer than the channel allows, which the client did not find itself.
-fn too_long(length: usize, agreed: &Agreed) -> Option<Reason> {
-    (length > agreed.max_msg_length as usize).then_some(Reason::MSG_TOO_BIG_FOR_CHANNEL)
-}
-
-/// Character attributes as the owner has them: in ASCII, like all names.
-fn chars_in(bytes: &[u8], coding: Coding) -> Vec<u8> {
-    if !coding.ccsid.is_ebcdic() {
-        return bytes.to_vec();
-    }
-    bytes.iter().map(|byte| Chars::<1>::read(&[*byte], coding).as_bytes()[0]).collect()
-}
-
-/// The same on their way to the client.
+/// Character attributes on their way to the client, in its character set.
 fn chars_out(chars: Vec<u8>, coding: Coding) -> Vec<u8> {
     if !coding.ccsid.is_ebcdic() {
         return chars;
