@@ -195,7 +195,7 @@ mod tests {
     use store::{BodyRef, Place, ReadRecord, Record, StoreError};
 
     use super::*;
-    use crate::core::tests::read_first::got_in_segments;
+    use crate::core::tests::read_first::{got_in_segments, got_of};
 
     /// A record that is damaged.
     #[derive(Debug)]
@@ -252,6 +252,24 @@ mod tests {
         match delivered(GetOptions::SYNCPOINT, 50, None, 1).await {
             Delivered::Damaged { ids, taken, .. } => assert_eq!((ids.len(), taken), (3, true)),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn long_text_is_converted_like_short() {
+        for length in [10, AT_ONCE_BYTES + 1] {
+            let text = "a".repeat(length);
+            let (core, request, got, records) = got_of(&[&text], GetOptions::BROWSE_FIRST, length as u32);
+            let wanted = Some((Encoding::NATIVE, Ccsid(500)));
+            let kept = Kept::Get { request: Box::new(request), wanted };
+            let reply = MqReply::Got(got, records);
+            match deliver(Arc::new(core), Bodies::new(1 << 23), None, reply, Ccsid::UTF_8, &kept).await {
+                Delivered::Reply { reply: Reply::Get { reason, md, total_length, data, .. }, .. } => {
+                    assert_eq!((reason, md.ccsid, total_length), (Reason::NONE, Ccsid(500), length as u32));
+                    assert!(data.len() == length && data.iter().all(|byte| *byte == 0x81));
+                }
+                other => panic!("{other:?}"),
+            }
         }
     }
 }

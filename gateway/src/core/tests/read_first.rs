@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mq_wire::{MessageFlags, Persistence, ReportOptions};
+use mq_wire::{FormatName, MessageFlags, Persistence, ReportOptions};
 use qmgr::Reply;
 
 use super::*;
@@ -196,16 +196,26 @@ fn what_cannot_be_read_does_not_die_with_the_unit_of_work() {
     assert_eq!(harness.depth("DEV.QUEUE.1"), 0);
 }
 
-/// A get of a whole message, browsed or taken, that was put in the segments `one`, `two!` and `three`; and the core.
+/// [`got_of`] the segments `one`, `two!` and `three`.
 pub(crate) fn got_in_segments(
+    options: GetOptions,
+    room: u32,
+) -> (CoreHandle, qmgr::GetRequest, Box<qmgr::Got>, Records) {
+    got_of(&["one", "two!", "three"], options, room)
+}
+
+/// A get of a whole message, browsed or taken, of text that was put in these segments; and the core.
+pub(crate) fn got_of(
+    parts: &[&str],
     options: GetOptions,
     room: u32,
 ) -> (CoreHandle, qmgr::GetRequest, Box<qmgr::Got>, Records) {
     let mut harness = Harness::new();
     let handle = harness.open("DEV.QUEUE.1");
-    for (n, part) in ["one", "two!", "three"].iter().enumerate() {
-        let msg_flags = if n == 2 { MessageFlags::LAST_SEGMENT } else { MessageFlags::SEGMENT };
-        let md = Mqmd { version: 2, msg_flags, ..Mqmd::default() };
+    for (n, part) in parts.iter().enumerate() {
+        let is_last = n + 1 == parts.len();
+        let msg_flags = if is_last { MessageFlags::LAST_SEGMENT } else { MessageFlags::SEGMENT };
+        let md = Mqmd { version: 2, msg_flags, format: FormatName::STRING, ..Mqmd::default() };
         let options = PutOptions::NO_SYNCPOINT | PutOptions::LOGICAL_ORDER;
         let pmo = Mqpmo { version: 2, options, ..Mqpmo::default() };
         let (passed, properties) = Default::default();
