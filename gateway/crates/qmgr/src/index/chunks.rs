@@ -24,11 +24,19 @@ const SPLIT_ENTRIES_MIN: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     /// None is empty.
-    chunks: VecDeque<VecDeque<Entry>>,
+    chunks: VecDeque<Chunk>,
     /// Order keys that are not the ids of their messages.
     apart: BTreeMap<Id, u64>,
     /// Order keys of those that can expire, by when they do.
     by_time: BTreeSet<(u64, u64)>,
+}
+
+/// Entries that follow each other.
+#[derive(Debug, Default)]
+struct Chunk {
+    /// The order key of the last one: here, so that a search among thousands of chunks stays in what is cached.
+    last: u64,
+    entries: VecDeque<Entry>,
 }
 
 /// Where something is, or would be.
@@ -45,12 +53,12 @@ impl Chunks {
 
     pub(super) fn get(&self, order: u64) -> Option<&Entry> {
         let spot = self.find(order);
-        self.chunks.get(spot.chunk)?.get(spot.at).filter(|_| spot.found)
+        self.chunks.get(spot.chunk)?.entries.get(spot.at).filter(|_| spot.found)
     }
 
     pub(super) fn get_mut(&mut self, order: u64) -> Option<&mut Entry> {
         let spot = self.find(order);
-        self.chunks.get_mut(spot.chunk)?.get_mut(spot.at).filter(|_| spot.found)
+        self.chunks.get_mut(spot.chunk)?.entries.get_mut(spot.at).filter(|_| spot.found)
     }
 
     /// Puts an entry to its place. Gives back what had the same order key.
@@ -65,27 +73,28 @@ impl Chunks {
             self.by_time.insert((entry.expiry_ms, order));
         }
         let Spot { mut chunk, mut at, .. } = spot;
-        let room =
-            |chunk: Option<&VecDeque<Entry>>| chunk.is_some_and(|chunk| chunk.len() < CHUNK_ENTRIES_MAX);
+        let room = |chunk: Option<&Chunk>| chunk.is_some_and(|chunk| chunk.entries.len() < CHUNK_ENTRIES_MAX);
         if at == 0 && !room(self.chunks.get(chunk)) {
             // Between two chunks: at the end of the first one, or in one of its own.
             match chunk.checked_sub(1).filter(|before| room(self.chunks.get(*before))) {
                 Some(before) => (chunk, at) = (before, CHUNK_ENTRIES_MAX),
-                None => self.chunks.insert(chunk, VecDeque::new()),
+                None => self.chunks.insert(chunk, Chunk::default()),
             }
         } else if !room(self.chunks.get(chunk)) {
             // Where it is split others will follow: what comes back comes in order.
             let split = at.clamp(SPLIT_ENTRIES_MIN, CHUNK_ENTRIES_MAX - SPLIT_ENTRIES_MIN);
             if let Some(full) = self.chunks.get_mut(chunk) {
-                let tail = full.split_off(split);
-                give_back(full);
+                let tail = Chunk { last: full.last, entries: full.entries.split_off(split) };
+                give_back(&mut full.entries);
                 self.chunks.insert(chunk + 1, tail);
+                self.note_last(chunk);
             }
             if at > split {
                 (chunk, at) = (chunk + 1, at - split);
             }
         }
-        if let Some(chunk) = self.chunks.get_mut(chunk) {
+        if let Some(Chunk { last, entries: chunk }) = self.chunks.get_mut(chunk) {
+            *last = order.max(*last);
             if chunk.len() == chunk.capacity() {
                 chunk.reserve_exact(chunk.len().clamp(1, CHUNK_ENTRIES_MAX - chunk.len()));
             }
@@ -101,7 +110,7 @@ impl Chunks {
 
     fn remove_at(&mut self, order: u64, spot: &Spot) -> Option<Entry> {
         let only = self.chunks.len() == 1;
-        let chunk = self.chunks.get_mut(spot.chunk).filter(|_| spot.found)?;
+        let Chunk { entries: chunk, .. } = self.chunks.get_mut(spot.chunk).filter(|_| spot.found)?;
         let entry = chunk.remove(spot.at)?;
         if order != entry.id.as_u64() {
             self.apart.remove(&entry.id);
@@ -112,11 +121,24 @@ impl Chunks {
         if chunk.is_empty() {
             self.chunks.remove(spot.chunk);
             give_back(&mut self.chunks);
-        } else if only || spot.at > 0 {
+            return Some(entry);
+        }
+        let was_last = spot.at == chunk.len();
+        if only || spot.at > 0 {
             // A first chunk that is being emptied from its beginning goes soon as a whole.
             give_back(chunk);
         }
+        if was_last {
+            self.note_last(spot.chunk);
+        }
         Some(entry)
+    }
+
+    fn note_last(&mut self, chunk: usize) {
+        let last = self.chunks.get(chunk).and_then(|chunk| chunk.entries.back()).map(|last| self.order(last));
+        if let (Some(chunk), Some(last)) = (self.chunks.get_mut(chunk), last) {
+            chunk.last = last;
+        }
     }
 
     /// When the first of them expires.
@@ -135,9 +157,11 @@ impl Chunks {
         let spot = after.map_or(Spot { chunk: 0, at: 0, found: false }, |after| self.find(after));
         let first = spot.at + usize::from(spot.found);
         let (start, rest) = (spot.chunk.min(self.chunks.len()), (spot.chunk + 1).min(self.chunks.len()));
-        let begun =
-            self.chunks.range(start..rest).flat_map(move |chunk| chunk.range(first.min(chunk.len())..));
-        let others = self.chunks.range(rest..).flatten();
+        let begun = self
+            .chunks
+            .range(start..rest)
+            .flat_map(move |chunk| chunk.entries.range(first.min(chunk.entries.len())..));
+        let others = self.chunks.range(rest..).flat_map(|chunk| &chunk.entries);
         begun.chain(others).map(|entry| (self.order(entry), entry))
     }
 
@@ -148,14 +172,16 @@ impl Chunks {
 
     /// The first entry with this key or a higher one.
     fn find(&self, order: u64) -> Spot {
-        let ends_before = |chunk: &VecDeque<Entry>| chunk.back().is_none_or(|last| self.order(last) < order);
+        let ends_before = |chunk: &Chunk| chunk.last < order;
         // Most come at the end, and go at the beginning.
         let chunk = match (self.chunks.front(), self.chunks.back()) {
             (Some(first), _) if !ends_before(first) => 0,
             (_, Some(last)) if !ends_before(last) => self.chunks.partition_point(ends_before),
             _ => self.chunks.len(),
         };
-        let Some(entries) = self.chunks.get(chunk) else { return Spot { chunk, at: 0, found: false } };
+        let Some(Chunk { entries, .. }) = self.chunks.get(chunk) else {
+            return Spot { chunk, at: 0, found: false };
+        };
         let at = match entries.front() {
             Some(first) if self.order(first) >= order => 0,
             _ => entries.partition_point(|entry| self.order(entry) < order),
@@ -167,8 +193,8 @@ impl Chunks {
     /// Bytes that are reserved for entries.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let entries: usize = self.chunks.iter().map(VecDeque::capacity).sum();
-        entries * size_of::<Entry>() + self.chunks.capacity() * size_of::<VecDeque<Entry>>()
+        let entries: usize = self.chunks.iter().map(|chunk| chunk.entries.capacity()).sum();
+        entries * size_of::<Entry>() + self.chunks.capacity() * size_of::<Chunk>()
     }
 }
 
@@ -255,7 +281,10 @@ mod tests {
                         prop_assert_eq!(chunks.get(after), map.get(&after));
                     }
                 }
-                prop_assert!(chunks.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK_ENTRIES_MAX));
+                for chunk in &chunks.chunks {
+                    prop_assert!((1..=CHUNK_ENTRIES_MAX).contains(&chunk.entries.len()));
+                    prop_assert_eq!(chunk.entries.back().map(|last| chunks.order(last)), Some(chunk.last));
+                }
                 prop_assert_eq!(chunks.is_empty(), map.is_empty());
             }
         }
