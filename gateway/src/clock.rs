@@ -1,6 +1,9 @@
 //! The only place where the system's clocks are read. Everything else gets the time as a parameter.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::pin::Pin;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::time::Sleep;
 
 /// A moment on both clocks.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +19,31 @@ pub(crate) async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+/// Waits again and again, mostly for the same moment: the timer is set only when that is another one.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    at: Option<Instant>,
+}
+
+impl Alarm {
+    pub(crate) fn new() -> Self {
+        Self { sleep: Box::pin(tokio::time::sleep(Duration::ZERO)), at: None }
+    }
+
+    /// As [`until`]. Cancel safe.
+    pub(crate) async fn until(&mut self, moment: Option<Instant>) {
+        let Some(moment) = moment else { return std::future::pending().await };
+        if self.at != Some(moment) {
+            self.sleep.as_mut().reset(moment.into());
+            self.at = Some(moment);
+        }
+        self.sleep.as_mut().await;
+        // Over: the next one is set anew.
+        self.at = None;
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mq_wire::{PutOptions, QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{CallId, ConnId, Effect, QueueManager, Reply, Verb};
-use store::{Batch, Store, StoreError};
+use store::{Batch, Position, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,6 +61,8 @@ pub(crate) struct Core {
     /// Answers that leave when what they need is on disk. They wait here, so that a connection is woken once for each,
     /// and only for its own.
     waiting: Vec<(ConnId, ToMq)>,
+    /// What was on disk when they were last looked at.
+    let_go: Position,
     devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
     maintained: Instant,
     stopped: bool,
@@ -100,6 +102,8 @@ pub(super) struct Turn {
     pub(super) now: Moment,
     pub(super) batch: Batch,
     pub(super) mq: Vec<Effect>,
+    /// Of these so many do not leave at once.
+    looked_at: usize,
     pub(super) area: Vec<AreaEffect>,
     /// Bodies that are wanted: they can be had when the batch is with the store.
     locked: Vec<(LockAnswer, Vec<qmgr::Locked>)>,
@@ -165,6 +169,7 @@ impl Core {
             durable,
             mq: HashMap::new(),
             waiting: Vec::new(),
+            let_go: Position::default(),
             devices: HashMap::new(),
             maintained: now,
             stopped: false,
@@ -188,18 +193,21 @@ impl Core {
     pub(super) async fn run(&mut self) -> Option<Arc<StoreError>> {
         let mut lanes = self.lanes.take()?;
         let announcer = Arc::clone(&self.wiring.announcer);
+        let mut said = std::pin::pin!(announcer.said());
+        let mut alarm = clock::Alarm::new();
         let mut turn: Option<Turn> = None;
         while !self.stopped {
-            let gather = turn.as_ref().map(|turn| turn.begun + GATHER);
+            // Where somebody waits, the end of the batch before is what is waited for.
+            let gather = turn.as_ref().filter(|turn| turn.mq.is_empty()).map(|turn| turn.begun + GATHER);
             let timeout = [self.next_timeout(), gather].into_iter().flatten().min();
             // A full batch waits for the committer: what comes meanwhile waits in the lanes.
             let full = turn.as_ref().is_some_and(|turn| turn.batch.bytes() >= BATCH_BYTES_FULL);
             tokio::select! {
                 biased;
-                () = announcer.said() => {}
+                () = &mut said => said.set(announcer.said()),
                 ready = lanes.ready(), if !full => if !ready { break },
                 () = std::future::ready(()), if !self.walks.is_empty() => {}
-                () = clock::until(timeout) => {}
+                () = alarm.until(timeout) => {}
             }
             if let Some(error) = self.durable.failure() {
                 // Before the lanes end, so that whoever finds them closed knows why.
@@ -257,6 +265,7 @@ impl Core {
             moved: false,
             batch: self.store.begin(),
             mq: Vec::new(),
+            looked_at: 0,
             area: Vec::new(),
             locked: Vec::new(),
             unawaited: HashSet::new(),
@@ -267,8 +276,12 @@ impl Core {
     /// else it goes on gathering.
     fn hand_over_batch(&mut self, mut turn: Turn) -> Option<Turn> {
         // What depends on nothing leaves at once: a non-persistent put or get never waits for a neighbour's sync.
-        let Turn { mq, batch, moved, .. } = &mut turn;
-        mq.retain(|effect| !self.leaves_at_once(effect, batch, *moved));
+        let Turn { mq, looked_at, batch, moved, .. } = &mut turn;
+        if mq.len() > *looked_at {
+            let new = mq.split_off(*looked_at);
+            mq.extend(new.into_iter().filter(|effect| !self.leaves_at_once(effect, batch, *moved)));
+            *looked_at = mq.len();
+        }
         let in_flight = self.store.in_flight();
         let free = in_flight == 0
             || (turn.batch.bytes() >= BATCH_BYTES_FULL && in_flight < BATCHES_IN_FLIGHT_MAX)
@@ -528,7 +541,7 @@ impl Core {
                     reply => MqReply::Plain(reply),
                 };
                 let answer = ToMq { call, needs, reply };
-                let waits = needs.is_some_and(|needs| !self.durable.is_durable(needs));
+                let waits = needs.is_some_and(|needs| needs > self.store.durable());
                 if waits && !unawaited.contains(&(conn, call)) {
                     self.waiting.push((conn, answer));
                 } else {
@@ -541,13 +554,15 @@ impl Core {
 
     /// Lets the answers go of which all is on disk that they need.
     fn let_go(&mut self) {
-        if self.waiting.is_empty() {
+        let durable = self.store.durable();
+        if self.waiting.is_empty() || durable == self.let_go {
             return;
         }
+        self.let_go = durable;
         let waiting = std::mem::take(&mut self.waiting);
         for (conn, answer) in waiting {
             match answer.needs {
-                Some(needs) if !self.durable.is_durable(needs) => self.waiting.push((conn, answer)),
+                Some(needs) if needs > durable => self.waiting.push((conn, answer)),
                 _ => self.to_mq(conn, answer),
             }
         }
