@@ -22,7 +22,8 @@ pub(crate) async fn until(moment: Option<Instant>) {
     }
 }
 
-/// Waits again and again, mostly for the same moment: the timer is set only when that is another one.
+/// Waits again and again, for moments that mostly only move on: the timer is set anew when it is to end earlier, or has
+/// ended. So it may end before its time, and whoever waits looks at the clock.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     sleep: Pin<Box<Sleep>>,
@@ -34,10 +35,10 @@ impl Alarm {
         Self { sleep: Box::pin(tokio::time::sleep(Duration::ZERO)), at: None }
     }
 
-    /// As [`until`]. Cancel safe.
+    /// As [`until`], or earlier. Cancel safe.
     pub(crate) async fn until(&mut self, moment: Option<Instant>) {
         let Some(moment) = moment else { return std::future::pending().await };
-        if self.at != Some(moment) {
+        if self.at.is_none_or(|at| moment < at) {
             self.sleep.as_mut().reset(moment.into());
             self.at = Some(moment);
         }

@@ -160,6 +160,11 @@ enum Worked {
 
 impl Socket<'_> {
     async fn run(&mut self) -> Result<(), Ended> {
+        let server = self.server;
+        let mut stopped = std::pin::pin!(server.stop.cancelled());
+        let mut quiesced = std::pin::pin!(server.quiesce.cancelled());
+        let mut quiescing = false;
+        let mut alarm = clock::Alarm::new();
         loop {
             while let Some(event) = self.machine.poll_event() {
                 self.event(event).await?;
@@ -169,13 +174,13 @@ impl Socket<'_> {
                 return Ok(());
             }
             let timeout = self.machine.poll_timeout();
-            let quiescing = self.server.quiesce.is_cancelled();
             let leave = (quiescing && self.is_quiet()).then(|| self.quiet_since + QUIESCE_IDLE);
             tokio::select! {
                 biased;
-                () = self.server.stop.cancelled() => return self.stop().await,
+                () = &mut stopped => return self.stop().await,
                 () = clock::until(leave), if leave.is_some() => return self.stop().await,
-                () = self.server.quiesce.cancelled(), if !quiescing => {
+                () = &mut quiesced, if !quiescing => {
+                    quiescing = true;
                     self.quiet_since = clock::now().instant;
                 }
                 worked = self.works.next() => self.worked(worked).await?,
@@ -194,7 +199,7 @@ impl Socket<'_> {
                         return Ok(());
                     }
                 },
-                () = clock::until(timeout) => {
+                () = alarm.until(timeout) => {
                     if let Err(error) = self.machine.handle_timeout(clock::now().instant) {
                         self.flush().await?;
                         return Err(error.into());

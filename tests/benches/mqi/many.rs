@@ -4,10 +4,12 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use integration_tests::mq::{Mq, persistent};
+use bytes::Bytes;
+use integration_tests::mq::persistent;
 use integration_tests::ping::{Ping, Sizes, echo};
 use integration_tests::service::Service;
-use mq_wire::{OpenOptions, PutOptions};
+use mq_client::{ConnectOptions, Connection};
+use mq_wire::{Mqod, Mqpmo, OpenOptions, PutOptions};
 
 use crate::{median, service};
 
@@ -31,20 +33,9 @@ pub(crate) fn run() {
             ping.rounds(SLICE)
         }));
         let options = service.connect_options("DEV.APP.SVRCONN");
-        let put = rate(|barrier| {
-            let mut app = Mq::connect(&options).unwrap();
-            let handle = app.open("MANY", "", OpenOptions::OUTPUT).unwrap();
-            barrier.wait();
-            let (begun, mut count) = (Instant::now(), 0);
-            while begun.elapsed() < SLICE {
-                app.put(handle, persistent(), PutOptions::NO_SYNCPOINT, vec![b'x'; BODY_BYTES]).unwrap();
-                count += 1;
-            }
-            app.disconnect().unwrap();
-            count
-        });
-        messages += (put * SLICE.as_secs_f64()) as u64;
-        puts.push(put);
+        let count = put_for(&options);
+        messages += count as u64;
+        puts.push(count as f64 / SLICE.as_secs_f64());
     }
     let each = (syncs(&service) - before) as f64 / messages as f64;
     let (put, ping) = (median(puts), median(pings));
@@ -55,6 +46,40 @@ pub(crate) fn run() {
         SIZES.answer,
         put / ping
     );
+}
+
+/// Puts of all connections together in a slice. mq-client is asynchronous: one thread serves all of them.
+fn put_for(options: &ConnectOptions) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut connected = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut connection = Connection::connect(options).await.unwrap();
+            let od = Mqod { object_name: "MANY".parse().unwrap(), ..Mqod::default() };
+            let handle = connection.open(od, OpenOptions::OUTPUT).await.unwrap().handle;
+            connected.push((connection, handle));
+        }
+        let begun = Instant::now();
+        let apps = connected.into_iter().map(|(mut connection, handle)| {
+            tokio::spawn(async move {
+                let body = Bytes::from(vec![b'x'; BODY_BYTES]);
+                let pmo = Mqpmo { options: PutOptions::NO_SYNCPOINT, ..Mqpmo::default() };
+                let mut count = 0;
+                while begun.elapsed() < SLICE {
+                    connection.put(handle, persistent(), pmo.clone(), body.clone()).await.unwrap();
+                    count += 1;
+                }
+                connection.disconnect().await.unwrap();
+                count
+            })
+        });
+        let apps: Vec<_> = apps.collect();
+        let mut count = 0;
+        for app in apps {
+            count += app.await.unwrap();
+        }
+        count
+    })
 }
 
 /// What all connections together do in a second.
