@@ -125,7 +125,6 @@ impl Core {
 
     /// The letter (mq-objects.md 1.8): the descriptor is the message's own but for format, coding and context, which stay
     /// the originator's.
-
     fn try_dead_letter(
         &mut self,
         dead: DeadLetter,

@@ -29,7 +29,7 @@ pub(crate) fn run(messages: usize) {
     let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
     let (short, long) = (Queue::open(&mut app, "SHORT", SHORT), Queue::open(&mut app, "LONG", messages));
     println!("{:<28} {:>12} {:>12} {:>7}", "", "1,000 us", format!("{messages} us"), "ratio");
-    let parts: [(&str, fn(&Queue, &mut Mq, usize) -> Duration); 5] = [
+    let parts: [(&str, Call); 5] = [
         ("put by priority", Queue::put),
         ("get of the first", |queue, app, _| queue.get(app, Mqmd::default(), MatchOptions::empty())),
         ("get by MsgId", |queue, app, number| queue.get(app, queue.spread(number), MatchOptions::MSG_ID)),
@@ -55,6 +55,9 @@ pub(crate) fn run(messages: usize) {
     }
     app.disconnect().unwrap();
 }
+
+/// One call, by its number; says how long it took.
+type Call = fn(&Queue, &mut Mq, usize) -> Duration;
 
 struct Queue {
     handle: i32,

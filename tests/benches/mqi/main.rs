@@ -13,7 +13,7 @@
 //! `cargo bench -p integration-tests --bench mqi [-- [--short] [PART]...]`: all parts without a name; `--short` has a
 //! tenth of the messages. The data directory is in the folder for temporary files (`TMPDIR`).
 
-#![expect(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a bench stops at the first surprise")]
 
 mod idle;
 mod long;
