@@ -12,12 +12,27 @@ use super::handle::CoreHandle;
 /// The budget counts in units of this many bytes.
 const UNIT_BYTES: usize = 1024;
 
+/// The longest body that is a short one; less where the budget is small.
+const SHORT_BYTES_MAX: usize = 64 * 1024;
+/// The part of the budget that short bodies have for themselves, and the part of that which one of them has at most.
+const SHORT_PART: u32 = 8;
+
 /// The budget; clones share one.
+///
+/// Short bodies have an eighth of it for themselves: peers that ask for long messages and take them slowly, or not at all,
+/// hold up each other until they are cut, and nobody else.
 ///
 /// Who waits for a share holds none: two that each hold one and wait for more would wait for ever. What needs several
 /// bodies at once asks for their sum, or takes further shares with [`Bodies::try_share`] only.
 #[derive(Debug, Clone)]
 pub(crate) struct Bodies {
+    long: Pot,
+    short: Pot,
+    short_bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Pot {
     budget: Arc<Semaphore>,
     units: u32,
 }
@@ -33,22 +48,33 @@ impl Bodies {
     pub(crate) fn new(in_flight_bytes_max: u64) -> Self {
         let most = (Semaphore::MAX_PERMITS as u64).min(u64::from(u32::MAX));
         let units = (in_flight_bytes_max / UNIT_BYTES as u64).clamp(1, most) as u32;
-        Self { budget: Arc::new(Semaphore::new(units as usize)), units }
+        let short = units / SHORT_PART;
+        let pot = |units: u32| Pot { budget: Arc::new(Semaphore::new(units as usize)), units };
+        let short_bytes = SHORT_BYTES_MAX.min((short / SHORT_PART) as usize * UNIT_BYTES);
+        Self { long: pot(units - short), short: pot(short), short_bytes }
     }
 
-    /// Waits until so many bytes have room. More than the whole budget takes all of it.
+    fn pot(&self, bytes: usize) -> &Pot {
+        if bytes <= self.short_bytes { &self.short } else { &self.long }
+    }
+
+    /// Waits until so many bytes have room. More than there ever is takes all of it.
     pub(crate) async fn share(&self, bytes: usize) -> Option<Share> {
         // The semaphore is never closed: there always is one in the end.
-        let units = Arc::clone(&self.budget).acquire_many_owned(self.units_of(bytes)).await.ok()?;
+        let pot = self.pot(bytes);
+        let units = Arc::clone(&pot.budget).acquire_many_owned(pot.units_of(bytes)).await.ok()?;
         Some(Share { _units: units })
     }
 
     /// A further share, if there is room now.
     pub(crate) fn try_share(&self, bytes: usize) -> Option<Share> {
-        let units = Arc::clone(&self.budget).try_acquire_many_owned(self.units_of(bytes)).ok()?;
+        let pot = self.pot(bytes);
+        let units = Arc::clone(&pot.budget).try_acquire_many_owned(pot.units_of(bytes)).ok()?;
         Some(Share { _units: units })
     }
+}
 
+impl Pot {
     fn units_of(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).clamp(1, self.units)
     }
@@ -171,13 +197,23 @@ mod tests {
 
     #[tokio::test]
     async fn who_wants_more_than_there_is_gets_all_of_it_and_no_more() {
-        let bodies = Bodies::new(10 * 1024);
+        let bodies = Bodies::new(80 * 1024);
         let all = bodies.share(1 << 30).await.unwrap();
-        assert!(bodies.try_share(1).is_none());
+        assert!(bodies.try_share(1025).is_none());
         drop(all);
-        let half = bodies.share(5 * 1024).await.unwrap();
-        assert!(bodies.try_share(6 * 1024).is_none());
-        assert!(bodies.try_share(5 * 1024).is_some());
+        let half = bodies.share(35 * 1024).await.unwrap();
+        assert!(bodies.try_share(36 * 1024).is_none());
+        assert!(bodies.try_share(35 * 1024).is_some());
         drop(half);
+    }
+
+    #[tokio::test]
+    async fn long_bodies_do_not_hold_up_short_ones() {
+        let bodies = Bodies::new(256 << 20);
+        let long: Vec<Share> = std::iter::from_fn(|| bodies.try_share(4 << 20)).collect();
+        assert_eq!(long.len(), 56);
+        let short: Vec<Share> = std::iter::from_fn(|| bodies.try_share(64 << 10)).collect();
+        assert_eq!(short.len(), 512, "an eighth of the budget");
+        assert!(bodies.try_share(65 << 10).is_none());
     }
 }
