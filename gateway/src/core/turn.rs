@@ -63,6 +63,8 @@ pub(crate) struct Core {
     waiting: Vec<(ConnId, ToMq)>,
     /// What was on disk when they were last looked at.
     let_go: Position,
+    /// Reports that the queue manager had dropped when it was last asked.
+    reports_dropped: u64,
     devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
     maintained: Instant,
     stopped: bool,
@@ -170,6 +172,7 @@ impl Core {
             mq: HashMap::new(),
             waiting: Vec::new(),
             let_go: Position::default(),
+            reports_dropped: 0,
             devices: HashMap::new(),
             maintained: now,
             stopped: false,
@@ -302,6 +305,15 @@ impl Core {
 
     pub(super) fn submit(&mut self, turn: Turn) {
         let Turn { batch, mq, area, locked, unawaited, .. } = turn;
+        let dropped = self.queue_manager.reports_dropped();
+        if dropped > self.reports_dropped {
+            let reports = dropped - self.reports_dropped;
+            tracing::warn!(
+                reports,
+                "neither their reply-to queue nor the dead-letter queue takes reports: they are dropped"
+            );
+            self.reports_dropped = dropped;
+        }
         self.store.submit(batch);
         self.begin_rebuild();
         for effect in mq {

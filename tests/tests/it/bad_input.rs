@@ -31,7 +31,8 @@ const AT_ONCE: usize = 8;
 /// Messages that a device gets while they come and go.
 const GOOD_MESSAGES: usize = 20;
 
-/// What a well-behaved client sends, to be cut and damaged: the recorded session of IBM's client at FAP 12.
+/// What a well-behaved client sends, to be cut and damaged: the recorded session of IBM's client at FAP 12. It comes all at
+/// once, so it is judged by its first segments; `bad_calls` plays conversations step by step.
 fn mq_bytes() -> Vec<u8> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/wire/base-fap12-tsh.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
