@@ -172,17 +172,7 @@ fn reply(got: &Got, mut md: Mqmd, body: Bytes, wanted: Option<Wanted>, buffer_le
 
 /// The data behind an MQMDE, which says what a descriptor of version 1 cannot (mq-objects.md 1.3).
 fn extended(md: &Mqmd, of: Described, data: &[u8]) -> Bytes {
-    let extension = Mqmde {
-        encoding: of.encoding,
-        ccsid: of.ccsid,
-        format: of.format,
-        group_id: md.group_id,
-        msg_seq_number: md.msg_seq_number,
-        offset: md.offset,
-        msg_flags: md.msg_flags,
-        original_length: md.original_length,
-        ..Mqmde::default()
-    };
+    let extension = Mqmde { encoding: of.encoding, ccsid: of.ccsid, format: of.format, ..Mqmde::of(md) };
     let mut out = BytesMut::with_capacity(Mqmde::length(2) + data.len());
     extension.encode(&mut Writer::new(&mut out, Coding::NATIVE));
     out.extend_from_slice(data);

@@ -1,6 +1,6 @@
 //! MQMDE, the extension of a version-1 descriptor (mq-objects.md 1.3).
 
-use crate::{Ccsid, Chars, Encoding, FormatName, GroupId, MessageFlags};
+use crate::{Ccsid, Chars, Encoding, FormatName, GroupId, MessageFlags, Mqmd};
 
 wire_struct! {
     /// The descriptor extension: what MQMD version 2 has more, in front of the data.
@@ -26,6 +26,23 @@ wire_struct! {
             msg_flags: MessageFlags = MessageFlags::empty(),
             /// Length of the original message of a segment; -1 undefined.
             original_length: i32 = -1,
+        }
+    }
+}
+
+impl Mqmde {
+    /// What a descriptor of version 2 says, for those who have one of version 1 only.
+    pub fn of(md: &Mqmd) -> Self {
+        Self {
+            encoding: md.encoding,
+            ccsid: md.ccsid,
+            format: md.format,
+            group_id: md.group_id,
+            msg_seq_number: md.msg_seq_number,
+            offset: md.offset,
+            msg_flags: md.msg_flags,
+            original_length: md.original_length,
+            ..Self::default()
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::held::Held;
 use crate::index::{Entry, Key};
 use crate::manager::QueueManager;
 use crate::marks::Who;
-use crate::queue::bury;
+use crate::queue::{Local, bury};
 use crate::verb::{ConnId, Effect, Now};
 
 impl QueueManager {
@@ -110,18 +110,31 @@ impl QueueManager {
 
     /// Messages that were locked can be had again.
     pub(crate) fn give_up_locks(&mut self, now: Now, ids: Vec<Id>, batch: &mut Batch, out: &mut Vec<Effect>) {
+        self.place_again(now, ids, |local| &mut local.locked, batch, out);
+    }
+
+    /// Messages that were held can be had again, as if nobody had had them; those whose queue was deleted end. `counter` is
+    /// where their queue counts them.
+    pub(crate) fn place_again(
+        &mut self,
+        now: Now,
+        ids: Vec<Id>,
+        counter: impl Fn(&mut Local) -> &mut u64,
+        batch: &mut Batch,
+        out: &mut Vec<Effect>,
+    ) {
         if ids.is_empty() {
             return;
         }
         let (mut placed, mut lost) = (Vec::new(), Commit::default());
         for held in self.held.take_all(ids) {
             let Some(local) = self.directory.local_mut(held.queue) else {
-                // Its queue was deleted.
                 bury(&held.entry, &mut lost);
                 self.specials.forget(&held.entry);
                 continue;
             };
-            local.locked = local.locked.saturating_sub(1);
+            let counter = counter(local);
+            *counter = counter.saturating_sub(1);
             placed.extend(self.place(now, held));
         }
         batch.commit(lost);

@@ -93,7 +93,7 @@ pub(crate) fn wrap(
     let mut writer = Writer::new(&mut out, Coding::NATIVE);
     header.encode(&mut writer);
     if extended {
-        write_extension(&mut writer, md);
+        Mqmde::of(md).encode(&mut writer);
     }
     writer.raw(body);
     let (put_date, put_time) = put_date_time(now.wall_ms);
@@ -126,22 +126,6 @@ pub(crate) fn is_extended(md: &Mqmd) -> bool {
             default.msg_flags,
             default.original_length,
         )
-}
-
-/// MQMDE (mq-objects.md 1.3).
-pub(crate) fn write_extension(writer: &mut Writer<'_>, md: &Mqmd) {
-    let extension = Mqmde {
-        encoding: md.encoding,
-        ccsid: md.ccsid,
-        format: md.format,
-        group_id: md.group_id,
-        msg_seq_number: md.msg_seq_number,
-        offset: md.offset,
-        msg_flags: md.msg_flags,
-        original_length: md.original_length,
-        ..Mqmde::default()
-    };
-    extension.encode(writer);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! MQGET: the message that was found is handed out: whether it fits, what of it is delivered, whether it leaves the
 //! queue, and what the handle keeps of it.
 
-use mq_wire::{CompCode, GetOptions, MessageFlags, Mqgmo, OpenOptions, Reason};
+use mq_wire::{CompCode, GetOptions, MessageFlags, Mqgmo, OpenOptions, PropertyControl, Reason};
 use mqsc::{Attribute, row};
 use store::{Batch, Commit, Id, Position};
 
@@ -48,7 +48,6 @@ struct Delivery {
     skip: u32,
     extension_length: u32,
     length: u32,
-    property_control: i32,
 }
 
 impl QueueManager {
@@ -194,19 +193,16 @@ impl QueueManager {
 
     /// Bytes that are delivered, properties apart that are not.
     fn delivery(&self, plan: &Plan, found: &Found) -> Delivery {
-        let mut delivery = Delivery { skip: 0, extension_length: 0, length: 0, property_control: 0 };
+        let mut delivery = Delivery { skip: 0, extension_length: 0, length: 0 };
         if let Some(special) = &found.special {
             if found.entry.flags.contains(Flags::PROPERTIES) {
-                let control = self.directory.get(plan.named).map_or(0, property_control);
-                delivery.property_control = match plan.gmo.options {
-                    options if options.contains(GetOptions::NO_PROPERTIES) => NONE,
-                    options if options.contains(GetOptions::PROPERTIES_FORCE_MQRFH2) => FORCE,
-                    options if options.contains(GetOptions::PROPERTIES_COMPATIBILITY) => COMPATIBILITY,
-                    _ => control,
-                };
-                let left_out = match delivery.property_control {
-                    NONE => true,
-                    COMPATIBILITY => !special.properties.compatible,
+                let control =
+                    self.directory.get(plan.named).map_or(PropertyControl::Compatibility, property_control);
+                let has_handle = plan.gmo.version >= 4 && plan.gmo.msg_handle != 0;
+                // What is refused was refused when the call came.
+                let left_out = match control.for_get(plan.gmo.options, has_handle).unwrap_or(control) {
+                    PropertyControl::None => true,
+                    PropertyControl::Compatibility => !special.properties.compatible,
                     _ => false,
                 };
                 if left_out {
@@ -251,7 +247,6 @@ impl QueueManager {
             whole: found.whole,
             skip: delivery.skip,
             extension_length: delivery.extension_length,
-            property_control: delivery.property_control,
             body_length: delivery.length,
             deliver_length,
             backout_count: entry.backouts.into(),
@@ -381,17 +376,13 @@ impl QueueManager {
     }
 }
 
-const COMPATIBILITY: i32 = 0;
-const NONE: i32 = 1;
-const FORCE: i32 = 3;
-
-/// PROPCTL, as [`crate::QueueDefaults::property_control`].
-fn property_control(object: &Object) -> i32 {
+/// PROPCTL.
+fn property_control(object: &Object) -> PropertyControl {
     let definition = &object.definition;
     let value = definition.attributes.get(Attribute::PROPCTL);
     let number =
         row(definition.kind, Attribute::PROPCTL).zip(value).and_then(|(row, value)| row.number(value));
-    number.unwrap_or(COMPATIBILITY)
+    number.and_then(PropertyControl::of).unwrap_or(PropertyControl::Compatibility)
 }
 
 /// Tenths of a second that are left; at least one, for a message that is given has not expired.

@@ -12,7 +12,7 @@
 //! ```text
 //! QueueManager::new(settings, &Recovered, now, &mut Batch) -> Result<Self, StartError>
 //!   .apply(now, conn, call, verb, &mut batch, &mut out)       .closed(now, conn, &mut batch, &mut out)
-//!   .cancel_wait(now, conn, call, &mut out)                   .mismatched(now, conn, call, get, found, record, ..)
+//!   .mismatched(now, conn, call, get, found, record, ..)
 //!   .poll_timeout() -> Option<Instant>                        .handle_timeout(now, &mut batch, &mut out)
 //!   .record_read(now, conn, call, record, ..)                 .expired_read(now, Id, record, &mut batch, &mut out)
 //!   .quiesce(&mut out) .quiesce_connection(conn, &mut out)    .stopping(&mut out)

@@ -216,18 +216,6 @@ impl QueueManager {
         }
     }
 
-    /// Ends the wait of a call, as if its time were over. Says whether there was one.
-    pub fn cancel_wait(&mut self, conn: ConnId, call: CallId, out: &mut Vec<Effect>) -> bool {
-        let Some(connection) = self.connections.get(&conn) else { return false };
-        let is_it = |(queue, turn): &(u64, Turn)| {
-            let waiter = self.directory.local(*queue).and_then(|local| local.waiting.get(*turn));
-            waiter.is_some_and(|waiter| waiter.call == call)
-        };
-        let Some((queue, turn)) = connection.waits.iter().copied().find(is_it) else { return false };
-        self.end_wait(queue, turn, Reason::NO_MSG_AVAILABLE, out);
-        true
-    }
-
     /// Drops the waits of a connection without an answer.
     pub(crate) fn drop_waits(&mut self, conn: ConnId) {
         let Some(connection) = self.connections.get(&conn) else { return };

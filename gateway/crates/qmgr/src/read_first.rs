@@ -135,18 +135,7 @@ impl QueueManager {
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) {
-        let (mut placed, mut lost) = (Vec::new(), Commit::default());
-        for held in self.held.take_all(ids) {
-            let Some(local) = self.directory.local_mut(held.queue) else {
-                bury(&held.entry, &mut lost);
-                self.specials.forget(&held.entry);
-                continue;
-            };
-            local.uncommitted_gets = local.uncommitted_gets.saturating_sub(1);
-            placed.extend(self.place(now, held));
-        }
-        batch.commit(lost);
-        self.offer(now, placed, batch, out);
+        self.place_again(now, ids, |local| &mut local.uncommitted_gets, batch, out);
     }
 
     /// The connection is gone: what was held for its calls goes back, without a count.

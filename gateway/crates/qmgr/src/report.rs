@@ -8,14 +8,14 @@
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, MessageFlags, Mqdlh, Mqmd, Mqod,
-    MsgId, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
+    ApplType, Chars, Coding, CorrelId, Encoding, Feedback, FormatName, MessageFlags, Mqdlh, Mqmd, Mqmde,
+    Mqod, MsgId, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reader, Reason, ReportOptions, Writer,
 };
 use store::{Batch, Commit, UnitId};
 
 use crate::clock::put_date_time;
 use crate::context::{Chosen, Sender};
-use crate::envelope::{is_extended, without_extension, write_extension};
+use crate::envelope::{is_extended, without_extension};
 use crate::headers::Headers;
 use crate::held::Held;
 use crate::manager::QueueManager;
@@ -309,7 +309,7 @@ impl QueueManager {
         let mut writer = Writer::new(&mut out, Coding::NATIVE);
         header.encode(&mut writer);
         if extended {
-            write_extension(&mut writer, &md);
+            Mqmde::of(&md).encode(&mut writer);
         }
         writer.raw(&body);
         let md = Mqmd {

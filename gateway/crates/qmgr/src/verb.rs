@@ -398,9 +398,6 @@ pub struct Got {
     pub skip: u32,
     /// Bytes of an MQMDE that goes in front of the data, since a descriptor of version 1 cannot say it all: 72 or 0.
     pub extension_length: u32,
-    /// What becomes of properties in the data, by PROPCTL and the options of the call: as
-    /// [`QueueDefaults::property_control`]. 0 if there are none.
-    pub property_control: i32,
     /// Bytes of its data, with the MQMDE and without what is skipped: DataLength, also when less is delivered.
     pub body_length: u32,
     /// Bytes of it that fit into the buffer.

@@ -40,6 +40,30 @@ impl PropertyControl {
     pub const fn value(self) -> i32 {
         self as i32
     }
+
+    /// What counts for a get with these options.
+    ///
+    /// Refused: more than one of the options (2046), and MQGMO_PROPERTIES_IN_HANDLE without a handle (2460).
+    pub fn for_get(self, options: GetOptions, has_handle: bool) -> Result<Self, Reason> {
+        const OPTIONS: GetOptions = GetOptions::PROPERTIES_FORCE_MQRFH2
+            .union(GetOptions::NO_PROPERTIES)
+            .union(GetOptions::PROPERTIES_IN_HANDLE)
+            .union(GetOptions::PROPERTIES_COMPATIBILITY);
+        let option = options.intersection(OPTIONS);
+        if option.bits().count_ones() > 1 {
+            return Err(Reason::OPTIONS_ERROR);
+        }
+        Ok(match option {
+            GetOptions::PROPERTIES_FORCE_MQRFH2 => Self::ForceMqrfh2,
+            GetOptions::NO_PROPERTIES => Self::None,
+            GetOptions::PROPERTIES_COMPATIBILITY => Self::Compatibility,
+            GetOptions::PROPERTIES_IN_HANDLE if !has_handle => return Err(Reason::HMSG_ERROR),
+            GetOptions::PROPERTIES_IN_HANDLE => Self::All,
+            // MQGMO_PROPERTIES_AS_Q_DEF.
+            _ if has_handle => Self::All,
+            _ => self,
+        })
+    }
 }
 
 /// The message as a getter sees it, with these options, on a queue with this PROPCTL.
@@ -47,8 +71,7 @@ impl PropertyControl {
 /// An MQRFH2 that cannot be read is data, and stays. With a message handle the properties stay in the data too: the
 /// client's library takes them out of there, as no call of a channel could bring them otherwise. PROPCTL does not count
 /// then, MQGMO_NO_PROPERTIES does.
-///
-/// Refused: more than one of the options (2046), and MQGMO_PROPERTIES_IN_HANDLE without a handle (2460).
+/// Refused as [`PropertyControl::for_get`] says.
 pub fn deliver(
     control: PropertyControl,
     options: GetOptions,
@@ -56,24 +79,7 @@ pub fn deliver(
     of: Described,
     data: &Bytes,
 ) -> Result<(Described, Bytes), Reason> {
-    const OPTIONS: GetOptions = GetOptions::PROPERTIES_FORCE_MQRFH2
-        .union(GetOptions::NO_PROPERTIES)
-        .union(GetOptions::PROPERTIES_IN_HANDLE)
-        .union(GetOptions::PROPERTIES_COMPATIBILITY);
-    let option = options.intersection(OPTIONS);
-    if option.bits().count_ones() > 1 {
-        return Err(Reason::OPTIONS_ERROR);
-    }
-    let control = match option {
-        GetOptions::PROPERTIES_FORCE_MQRFH2 => PropertyControl::ForceMqrfh2,
-        GetOptions::NO_PROPERTIES => PropertyControl::None,
-        GetOptions::PROPERTIES_COMPATIBILITY => PropertyControl::Compatibility,
-        GetOptions::PROPERTIES_IN_HANDLE if !has_handle => return Err(Reason::HMSG_ERROR),
-        GetOptions::PROPERTIES_IN_HANDLE => PropertyControl::All,
-        // MQGMO_PROPERTIES_AS_Q_DEF.
-        _ if has_handle => PropertyControl::All,
-        _ => control,
-    };
+    let control = control.for_get(options, has_handle)?;
     let as_it_is = match control {
         PropertyControl::None => false,
         PropertyControl::Compatibility => has_compatible(of, data),
