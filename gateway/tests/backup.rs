@@ -1,15 +1,19 @@
 //! A backup of a running service, brought up to date, restored, and started.
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod running;
+
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use running::Running;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mqe-gateway");
 
-/// A running service; it is killed when the test ends, whatever happens.
+/// The service, and where it listens.
 struct Service {
-    child: Child,
+    _running: Running,
     data: PathBuf,
     mq: String,
     admin: String,
@@ -18,21 +22,12 @@ struct Service {
 impl Service {
     #[expect(clippy::unwrap_used, reason = "without the service there is nothing to test")]
     fn start(data: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any, "--data"])
-            .arg(data)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let mut service = Self { child, data: data.to_path_buf(), mq: String::new(), admin: String::new() };
-        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)).unwrap();
-        let (host, port) = word("mq=").rsplit_once(':').unwrap();
-        service.mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
-        service.admin = word("admin=").to_owned();
-        service
+        let (running, word) =
+            Running::start(&mut Command::new(PROGRAM), &["--data".as_ref(), data.as_os_str()]);
+        let mq = word("mq");
+        let (host, port) = mq.rsplit_once(':').unwrap();
+        let mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
+        Self { _running: running, data: data.to_path_buf(), mq, admin: word("admin") }
     }
 
     #[expect(clippy::unwrap_used, reason = "without the tool there is nothing to test")]
@@ -67,14 +62,6 @@ impl Service {
         stream.read_to_string(&mut answer).unwrap();
         let (head, text) = answer.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), text.to_owned())
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,15 +1,18 @@
 //! The service as a process with next to no memory for the index of what waits for devices: everything that was
 //! acknowledged comes to every device once and in order, over a kill and a start.
 
-use std::io::{BufRead, BufReader};
+mod running;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
 use device_sim::device::{Device, DeviceOptions};
 use mq_client::{ConnectOptions, Connection};
 use mq_wire::{Chars, Mqmd, Mqod, Mqpmo, ObjectName, Persistence, PutOptions, QMgrName};
+
+use running::Running;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mqe-gateway");
 /// Far more than anything here takes.
@@ -18,9 +21,9 @@ const DEVICES: u64 = 300;
 /// Room for a few of them.
 const INDEX_BYTES_MAX: u64 = 2_000;
 
-/// A running service; it is killed when the test ends, whatever happens.
+/// The service, and where it listens.
 struct Service {
-    child: Child,
+    _running: Running,
     mq: ConnectOptions,
     devices: String,
 }
@@ -28,22 +31,12 @@ struct Service {
 impl Service {
     #[expect(clippy::unwrap_used, reason = "without the service there is nothing to test")]
     fn start(folder: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any])
-            .current_dir(folder)
-            .env_remove("MQE_DATA")
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)).unwrap();
-        let (host, port) = word("mq=").rsplit_once(':').unwrap();
+        let mut command = Command::new(PROGRAM);
+        let (running, word) = Running::start(command.current_dir(folder).env("RUST_LOG", "warn"), &[]);
+        let mq = word("mq");
+        let (host, port) = mq.rsplit_once(':').unwrap();
         let mq = ConnectOptions::parse(&format!("DEV.APP.SVRCONN/TCP/{host}({port})")).unwrap();
-        let devices = word("devices=").to_owned();
-        Self { child, mq, devices }
+        Self { _running: running, mq, devices: word("devices") }
     }
 
     /// A message for each device: its body is the number of the round.
@@ -97,14 +90,6 @@ impl Service {
         let came = tokio::time::timeout(LONG, until).await;
         assert!(came.is_ok(), "it does not come to that: {}", report["area"]);
         report
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

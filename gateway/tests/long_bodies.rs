@@ -1,21 +1,24 @@
 //! Messages longer than 1 MiB lie in files of their own, one for each however far they go.
 
-use std::io::{BufRead, BufReader};
+mod running;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use device_sim::device::{Device, DeviceOptions, NewPut};
 use mq_wire::{QMgrName, QName};
 use mqe::DeviceMessage;
 
+use running::Running;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mqe-gateway");
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A running service; it is killed when the test ends, whatever happens.
+/// The service, and where it listens.
 struct Service {
-    child: Child,
+    _running: Running,
     mq: String,
     devices: String,
 }
@@ -23,22 +26,11 @@ struct Service {
 impl Service {
     #[expect(clippy::unwrap_used, reason = "without the service there is nothing to test")]
     fn start(folder: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any])
-            .current_dir(folder)
-            .env_remove("MQE_DATA")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let mut service = Self { child, mq: String::new(), devices: String::new() };
-        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)).unwrap();
-        let (host, port) = word("mq=").rsplit_once(':').unwrap();
-        service.mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
-        service.devices = word("devices=").to_owned();
-        service
+        let (running, word) = Running::start(Command::new(PROGRAM).current_dir(folder), &[]);
+        let mq = word("mq");
+        let (host, port) = mq.rsplit_once(':').unwrap();
+        let mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
+        Self { _running: running, mq, devices: word("devices") }
     }
 
     #[expect(clippy::unwrap_used, reason = "without the tool there is nothing to test")]
@@ -75,14 +67,6 @@ impl Service {
             }
         };
         assert!(tokio::time::timeout(LONG, waiting).await.is_ok(), "it does not come to the device");
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,48 +1,28 @@
 //! The service as a process, and the tools against it: what is put comes out again, also after a kill.
 
-use std::io::{BufRead, BufReader, Write};
+mod running;
+
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
+
+use running::Running;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mqe-gateway");
-/// Until `ready`; a debug build on a busy machine needs seconds.
-const READY_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A running service; it is killed when the test ends, whatever happens.
+/// The service, and where it listens.
 struct Service {
-    child: Child,
+    _running: Running,
     mq: String,
 }
 
 impl Service {
     #[expect(clippy::unwrap_used, reason = "without the service there is nothing to test")]
     fn start(folder: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any])
-            .current_dir(folder)
-            .env_remove("MQE_DATA")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        // From here on it is killed if it does not get ready.
-        let mut service = Self { child, mq: String::new() };
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = out.read_line(&mut line).map(|_| line);
-            // A test that has given up does not listen any more.
-            let _ = sender.send(read);
-        });
-        let line = receiver.recv_timeout(READY_TIME_MAX).unwrap().unwrap();
-        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name));
-        assert!(line.starts_with("ready queue-manager=QM1 gateway=GATE1 mq="), "{line:?}");
-        let (host, port) = word("mq=").unwrap().rsplit_once(':').unwrap();
-        service.mq = format!("DEV.APP.SVRCONN/TCP/{host}({port})");
-        service
+        let (running, word) = Running::start(Command::new(PROGRAM).current_dir(folder), &[]);
+        let mq = word("mq");
+        let (host, port) = mq.rsplit_once(':').unwrap();
+        Self { _running: running, mq: format!("DEV.APP.SVRCONN/TCP/{host}({port})") }
     }
 
     /// A tool with that input.
@@ -70,14 +50,6 @@ impl Service {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), errors.as_ref()), (Some(0), ""), "{args:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,11 +1,12 @@
 //! A shared socket against the service: conversations are connections of their own, and nobody holds up another. The
 //! client is one by hand, since ours does not share.
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod running;
+
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -16,13 +17,15 @@ use mq_wire::{
     StatBody, Writer, encode_segment,
 };
 
+use running::Running;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mqe-gateway");
-/// Until `ready`, and until what is awaited has come; generous, because a debug build on a busy machine is slow.
+/// Until what is awaited has come; generous, because a debug build on a busy machine is slow.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A running service; it is killed when the test ends, whatever happens.
+/// The service, and where it listens.
 struct Service {
-    child: Child,
+    _running: Running,
     mq: String,
 }
 
@@ -30,36 +33,8 @@ impl Service {
     #[expect(clippy::unwrap_used, reason = "without the service there is nothing to test")]
     fn start(folder: &Path, config: &str) -> Self {
         std::fs::write(folder.join("mqe-gateway.toml"), config).unwrap();
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(PROGRAM)
-            .args(["run", "--listen-mq", any, "--listen-devices", any, "--listen-admin", any])
-            .current_dir(folder)
-            .env_remove("MQE_DATA")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        // From here on it is killed if it does not get ready.
-        let mut service = Self { child, mq: String::new() };
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = out.read_line(&mut line).map(|_| line);
-            // A test that has given up does not listen any more.
-            let _ = sender.send(read);
-        });
-        let line = receiver.recv_timeout(TIME_MAX).unwrap().unwrap();
-        let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name));
-        word("mq=").unwrap().clone_into(&mut service.mq);
-        service
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let (running, word) = Running::start(Command::new(PROGRAM).current_dir(folder), &[]);
+        Self { _running: running, mq: word("mq") }
     }
 }
 
