@@ -23,6 +23,7 @@ use std::thread;
 
 use mq_wire::{QMgrName, Reason};
 
+pub(crate) use guard::{caught, guarded};
 pub use stats::{ChainStatus, ExitStatus};
 
 use crate::registry::Constructor;

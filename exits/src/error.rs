@@ -66,6 +66,14 @@ pub enum ExitError {
         /// What there is.
         known: String,
     },
+    /// Nobody registered that kind of undelivered rule.
+    #[error("no undelivered rule is of kind {kind:?}; known kinds are {known}")]
+    UnknownRule {
+        /// As configured.
+        kind: String,
+        /// What there is.
+        known: String,
+    },
     /// An exit could not be started.
     #[error("exit {exit} could not be started: {source}")]
     Start {

@@ -18,6 +18,7 @@ mod header_stamp;
 mod message;
 mod options;
 mod registry;
+mod undelivered;
 
 pub use chain::{Chain, ChainBuilder, ChainStatus, ExitStatus, Verdict};
 pub use config::{ExitConfig, OnFailure};
@@ -32,6 +33,7 @@ pub use header_stamp::HeaderStamp;
 pub use message::{ExitMessage, PayloadMut, XqhMut};
 pub use options::DataOptions;
 pub use registry::Registry;
+pub use undelivered::{Compat, Dlq, Fleet, Rule, UndeliveredAction, UndeliveredMessage, UndeliveredRule};
 
 /// For the crates of custom exits: the macro for `impl ReceiveExit`, and the crates whose types stand in the trait.
 pub use async_trait::async_trait;

@@ -3,18 +3,26 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{DestinationRewrite, ExitConfig, ExitError, HeaderStamp, ReceiveExit};
+use crate::chain::caught;
+use crate::undelivered::{Compat, Dlq, Fleet, Rule, UndeliveredRule};
+use crate::{DataOptions, DestinationRewrite, ExitConfig, ExitError, HeaderStamp, ReceiveExit};
 
 /// Makes an exit. It is called once for each instance of the chain, so that one that hangs shares nothing with the
 /// one that replaces it; what instances are to share, the constructor shares among them.
 pub(crate) type Constructor =
     Arc<dyn Fn(&ExitConfig) -> Result<Arc<dyn ReceiveExit>, ExitError> + Send + Sync>;
 
-/// The kinds of exits that a configuration can name.
+/// Makes an undelivered rule of its data string.
+type RuleConstructor = Arc<dyn Fn(&str) -> Result<Arc<dyn UndeliveredRule>, ExitError> + Send + Sync>;
+
+/// The kinds of exits and undelivered rules that a configuration can name.
 #[derive(Clone, Default)]
 pub struct Registry {
     constructors: BTreeMap<String, Constructor>,
+    /// Each with whether it is one of ours.
+    rules: BTreeMap<String, (RuleConstructor, bool)>,
 }
 
 impl Registry {
@@ -30,6 +38,15 @@ impl Registry {
             Ok(Arc::new(DestinationRewrite::from_data(&config.data)?))
         });
         registry.register(HeaderStamp::KIND, |config| Ok(Arc::new(HeaderStamp::from_data(&config.data)?)));
+        registry.add_rule(Fleet::KIND, true, |data| {
+            no_options(data)?;
+            Ok(Arc::new(Fleet))
+        });
+        registry.add_rule(Compat::KIND, true, |data| Ok(Arc::new(Compat::from_data(data)?)));
+        registry.add_rule(Dlq::KIND, true, |data| {
+            no_options(data)?;
+            Ok(Arc::new(Dlq))
+        });
         registry
     }
 
@@ -43,7 +60,41 @@ impl Registry {
         self
     }
 
-    /// The kinds, sorted.
+    /// Adds a kind of undelivered rule; `undelivered = "..."` of the configuration names it, and its data string is given
+    /// to the constructor. One that exists is replaced.
+    pub fn register_rule(
+        &mut self,
+        kind: &str,
+        constructor: impl Fn(&str) -> Result<Arc<dyn UndeliveredRule>, ExitError> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.add_rule(kind, false, constructor)
+    }
+
+    fn add_rule(
+        &mut self,
+        kind: &str,
+        shipped: bool,
+        constructor: impl Fn(&str) -> Result<Arc<dyn UndeliveredRule>, ExitError> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.rules.insert(kind.to_owned(), (Arc::new(constructor), shipped));
+        self
+    }
+
+    /// Makes a rule; each of its answers may take as long as `limit`.
+    pub fn rule(&self, kind: &str, data: &str, limit: Duration) -> Result<Rule, ExitError> {
+        let (constructor, shipped) = self.rules.get(kind).ok_or_else(|| ExitError::UnknownRule {
+            kind: kind.to_owned(),
+            known: self.rules.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+        })?;
+        Ok(Rule::new(
+            kind,
+            caught("the rule's constructor", || constructor(data)).flatten()?,
+            *shipped,
+            limit,
+        ))
+    }
+
+    /// The kinds of exits, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.constructors.keys().map(String::as_str)
     }
@@ -54,6 +105,10 @@ impl Registry {
             known: self.kinds().collect::<Vec<_>>().join(", "),
         })
     }
+}
+
+fn no_options(data: &str) -> Result<(), ExitError> {
+    DataOptions::parse(data)?.finish(&["none"])
 }
 
 impl fmt::Debug for Registry {

@@ -13,8 +13,9 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use mq_wire::QName;
+use mq_wire::{QMgrName, QName};
 use mqe_exits::{DataOptions, DestinationRewrite, ExitConfig};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -24,9 +25,14 @@ use toml::de::{DeTable, DeValue};
 pub use nearest::{nearest, suggestion};
 pub use problem::{Location, Problem, Problems, Source};
 pub use section::Section;
-pub use sections::{Admin, Devices, GatewaySection, Limits, Log, QueueManager, StoreSection};
+pub use sections::{
+    Admin, Devices, GatewaySection, Limits, Log, Park, QueueManager, SourceSection, StoreSection,
+};
 pub use setting::Setting;
-pub use values::{ByteOrder, DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
+pub use values::{
+    Address, Addresses, ByteOrder, DevicePattern, LogFormat, LogLevel, MessageContext, Onboarding,
+    PutsWhenStopped, Segments, Separator,
+};
 
 use section::read_section;
 
@@ -37,7 +43,7 @@ pub const DEFAULT_FILE: &str = "mqe-gateway.toml";
 pub const ANNOTATED: &str = include_str!("../mqe-gateway.toml");
 
 /// Sections of INTERFACE.md 6 that this version does not have.
-const LATER: &[&str] = &["source", "tls", "auth"];
+const LATER: &[&str] = &["tls", "auth"];
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +52,12 @@ pub struct Config {
     pub queue_manager: QueueManager,
     /// `[gateway]`
     pub gateway: GatewaySection,
+    /// `[[source]]`
+    pub sources: Vec<SourceSection>,
     /// `[[exit]]`, in the order of the chain.
     pub exits: Vec<ExitConfig>,
+    /// `[park]`
+    pub park: Park,
     /// `[devices]`
     pub devices: Devices,
     /// `[store]`
@@ -65,7 +75,9 @@ impl Default for Config {
         Self {
             queue_manager: QueueManager::default(),
             gateway: GatewaySection::default(),
+            sources: Vec::new(),
             exits: vec![default_exit()],
+            park: Park::default(),
             devices: Devices::default(),
             store: StoreSection::default(),
             admin: Admin::default(),
@@ -133,6 +145,11 @@ impl Config {
         self.gateway.transmission_queue.unwrap_or(QName(self.gateway.name.0))
     }
 
+    /// The names under which the gateway is addressed; the first is its own.
+    pub fn gateway_names(&self) -> Arc<[QMgrName]> {
+        std::iter::once(self.gateway.name).chain(self.gateway.aliases.iter().copied()).collect()
+    }
+
     /// The exits in force: `destination-rewrite` has the gateway's separator where its data does not name another.
     pub fn chain(&self) -> Vec<ExitConfig> {
         let with_separator = |exit: &ExitConfig| {
@@ -190,11 +207,16 @@ impl Config {
             self.exits = read_exits(value, source);
             return;
         }
+        if name == SourceSection::NAME {
+            self.sources = read_sources(value, source);
+            return;
+        }
         if LATER.contains(&name) {
             source.problem(key.span(), format!("[{name}] is not supported by this version: leave it out"));
             return;
         }
-        let known: Vec<&str> = sections().iter().map(|(name, _)| *name).chain(["exit"]).collect();
+        let known: Vec<&str> =
+            sections().iter().map(|(name, _)| *name).chain(["exit", SourceSection::NAME]).collect();
         if !known.contains(&name) {
             let near = suggestion(name, known.iter().copied());
             let near = if near.is_empty() { format!(": there are {}", known.join(", ")) } else { near };
@@ -209,6 +231,7 @@ impl Config {
         match name {
             QueueManager::NAME => self.queue_manager = read_section(table, &others, source),
             GatewaySection::NAME => self.gateway = read_section(table, &others, source),
+            Park::NAME => self.park = read_section(table, &others, source),
             Devices::NAME => self.devices = read_section(table, &others, source),
             StoreSection::NAME => self.store = read_section(table, &others, source),
             Admin::NAME => self.admin = read_section(table, &others, source),
@@ -252,6 +275,7 @@ impl Config {
             );
             problems.push(Problem::of_values(message));
         }
+        self.contradictions_of_sources(&mut problems);
         for (index, exit) in self.exits.iter().enumerate() {
             let name = exit.display_name();
             if self.exits[..index].iter().any(|before| before.display_name() == name) {
@@ -263,11 +287,57 @@ impl Config {
     }
 }
 
+impl Config {
+    fn contradictions_of_sources(&self, problems: &mut Vec<Problem>) {
+        let mut problem = |message: String| problems.push(Problem::of_values(message));
+        for (index, source) in self.sources.iter().enumerate() {
+            let name = self.source_name(source);
+            let before = &self.sources[..index];
+            if name == LOCAL_SOURCE || before.iter().any(|other| self.source_name(other) == name) {
+                problem(format!("two sources are named {name:?}: give one another name"));
+            }
+            if source.connect.0.is_empty() {
+                problem(format!("source {name:?} has no address: connect = \"CHANNEL/TCP/host(1414)\""));
+            }
+            let queue = |source: &SourceSection| {
+                (source.queue_manager, source.connect.clone(), self.transmission_queue_of(source))
+            };
+            if before.iter().any(|other| queue(other) == queue(source)) {
+                let queue = self.transmission_queue_of(source);
+                problem(format!("two sources drain {queue} of one queue manager: only one can have it"));
+            }
+        }
+        let target = self.gateway.device_puts.as_str();
+        let known = |target: &str| self.sources.iter().any(|source| self.source_name(source) == target);
+        if !target.is_empty() && target != LOCAL_SOURCE && !known(target) {
+            problem(format!("[gateway] device_puts: there is no source {target:?}"));
+        }
+    }
+
+    /// What a source is called.
+    pub fn source_name(&self, source: &SourceSection) -> String {
+        if source.name.is_empty() {
+            self.transmission_queue_of(source).to_string()
+        } else {
+            source.name.clone()
+        }
+    }
+
+    /// The transmission queue that a source drains.
+    pub fn transmission_queue_of(&self, source: &SourceSection) -> QName {
+        source.transmission_queue.unwrap_or(QName(self.gateway.name.0))
+    }
+}
+
+/// What the listener on the embedded queue manager's transmission queue is called.
+pub const LOCAL_SOURCE: &str = "local";
+
 /// The sections with their keys.
-pub fn sections() -> [(&'static str, &'static [&'static str]); 7] {
+pub fn sections() -> [(&'static str, &'static [&'static str]); 8] {
     [
         (QueueManager::NAME, QueueManager::KEYS),
         (GatewaySection::NAME, GatewaySection::KEYS),
+        (Park::NAME, Park::KEYS),
         (Devices::NAME, Devices::KEYS),
         (StoreSection::NAME, StoreSection::KEYS),
         (Admin::NAME, Admin::KEYS),
@@ -286,6 +356,22 @@ fn file_to_read(named: Option<&Path>) -> Option<PathBuf> {
 /// The chain where the file has none: the exit that makes queue and device of `QUEUE%DEVICE`.
 fn default_exit() -> ExitConfig {
     ExitConfig::new(DestinationRewrite::KIND)
+}
+
+/// Reads the `[[source]]` tables.
+fn read_sources(value: &Spanned<DeValue<'_>>, source: &mut Source<'_>) -> Vec<SourceSection> {
+    let DeValue::Array(tables) = value.get_ref() else {
+        source.problem(value.span(), "sources are a list: write [[source]] above the keys of each");
+        return Vec::new();
+    };
+    let mut sources = Vec::new();
+    for table in tables {
+        match table.get_ref() {
+            DeValue::Table(keys) => sources.push(read_section(keys, &sections(), source)),
+            _ => source.problem(table.span(), "a source is a table: write [[source]] above its keys"),
+        }
+    }
+    sources
 }
 
 /// Reads the `[[exit]]` tables.

@@ -24,16 +24,18 @@ mod space;
 mod status;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tokens;
 mod turn;
 mod walk;
 
 pub(crate) use bodies::{Bodies, Records, Share, has_same_end, read, write_long};
 pub(crate) use command::{
     Command, DeadLetter, Delivery, DevicePut, DevicePutBody, HandOver, HandedOver, LockedBody, MqReply,
-    ToDevice, ToMq,
+    Refused, RefusedBy, TakenKey, ToDevice, ToMq,
 };
 pub(crate) use durable::{Announcer, Durable};
 pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
 pub(crate) use recovery::{Machinery, Machines};
+pub(crate) use tokens::reply_token;
 pub(crate) use turn::{Core, Wiring};

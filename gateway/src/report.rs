@@ -67,21 +67,38 @@ pub struct QueueReport {
     pub open_output: u32,
 }
 
-/// A listener on a transmission queue.
+/// A listener on a transmission queue, or the outbox to a queue manager.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SourceReport {
     /// Its name.
     pub name: String,
+    /// local, remote or outbox.
+    pub kind: String,
     /// The transmission queue.
     pub queue: String,
-    /// RUNNING, RETRYING or STOPPED.
+    /// The queue manager it is connected to, or was; empty for the embedded one.
+    pub queue_manager: String,
+    /// Where that is.
+    pub address: String,
+    /// STARTING, RUNNING, RETRYING, STOPPING, STOPPED or PAUSED.
     pub state: String,
+    /// Since when: milliseconds since 1970.
+    pub since_ms: u64,
     /// Why it is not running.
     pub reason: Option<String>,
-    /// Messages moved to devices since the start.
+    /// When it tries again: milliseconds since 1970.
+    pub next_try_ms: Option<u64>,
+    /// Messages moved since the start: to devices, or into the queue manager.
     pub moved: u64,
+    /// Messages parked since the start.
+    pub parked: u64,
     /// Messages sent to the dead-letter queue since the start.
     pub dead_lettered: u64,
+    /// Messages discarded since the start, by their report options or by a rule.
+    pub discarded: u64,
+    /// The last batch that is committed in the other queue manager.
+    pub batch: u64,
 }
 
 /// The store-and-forward area.

@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use mqe_exits::{Chain, Registry};
+use mqe::DeviceName;
+use mqe_exits::{Chain, Registry, Rule};
+use qmgr::Holder;
 use store::{Batch, Journal, OpenOptions, Recovered, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -36,7 +38,10 @@ use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
 use crate::report::Listeners;
-use crate::source::{self, BatchLimits, LocalSource, SourceState};
+use crate::source::{
+    Addressing, BatchLimits, Exits, Listener, LocalQueue, SourceControl, SourceKind, Sources, Undelivered,
+    Wanted,
+};
 
 /// Runs the service until a signal ends it, or the journal fails and cannot be recovered.
 pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()> {
@@ -48,7 +53,12 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     let chain = Chain::start(&registry, config.chain(), [config.gateway.name], None)
         .await
         .context("the exits cannot be started")?;
-    let mut service = Service::new(&config, parts, Arc::new(chain))?;
+    let gateway = &config.gateway;
+    let limit = Duration::from_millis(gateway.undelivered_limit_ms.into());
+    let rule = registry
+        .rule(&gateway.undelivered, &gateway.undelivered_data, limit)
+        .context("the undelivered rule cannot be used")?;
+    let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule))?;
     let mut core_task = tokio::spawn(core.serve());
     let started = tokio::select! {
         outcome = service.start(&config) => outcome,
@@ -81,6 +91,9 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     tracing::info!("stopped");
     Ok(())
 }
+
+/// The holder of the local listener's locks.
+const LOCAL_HOLDER: Holder = Holder(1);
 
 /// How long the answers to calls that a stop ends may take to their clients.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -163,7 +176,7 @@ struct Service {
     admin_listener: Option<TcpListener>,
     listeners: Listeners,
     backend: Arc<Backend>,
-    source: Option<LocalSource>,
+    local: Option<Listener<LocalQueue>>,
     chain: Arc<Chain>,
     /// Stops accepting and the listener on the transmission queue.
     intake: CancellationToken,
@@ -177,7 +190,7 @@ struct Service {
 }
 
 impl Service {
-    fn new(config: &Config, parts: Parts, chain: Arc<Chain>) -> anyhow::Result<Self> {
+    fn new(config: &Config, parts: Parts, chain: Arc<Chain>, rule: Arc<Rule>) -> anyhow::Result<Self> {
         let Parts { core, identity, bodies, arrived, serving } = parts;
         let mq_listener = net::listen("mq", config.queue_manager.listen)?;
         let device_listener = net::listen("devices", config.devices.listen)?;
@@ -214,28 +227,37 @@ impl Service {
             count: Arc::new(ConnectionCount::default()),
             write_stall,
         });
-        let source_state = Arc::new(SourceState::new(&config.transmission_queue()));
-        let source = LocalSource {
-            core: core.connection(),
-            queue: config.transmission_queue(),
-            q_mgr: config.queue_manager.name,
-            chain: Arc::clone(&chain),
-            bodies,
-            limits: BatchLimits {
-                messages_max: config.gateway.batch_messages_max as usize,
-                bytes_max: usize::try_from(config.gateway.batch_bytes_max).unwrap_or(usize::MAX),
-            },
-            arrived,
-            stop: intake.clone(),
-            state: Arc::clone(&source_state),
-        };
+        let mut sources = Sources::default();
+        let mut local = None;
+        let gateway = DeviceName::try_from(config.gateway.name)?;
+        if config.gateway.local {
+            let queue = config.transmission_queue();
+            let control = SourceControl::new("local", &queue, SourceKind::Local, Wanted::Run);
+            sources.add(Arc::clone(&control));
+            let q_mgr = config.queue_manager.name;
+            local = Some(Listener {
+                core: core.connection(),
+                queue: LocalQueue::new(queue, LOCAL_HOLDER, bodies, arrived),
+                control,
+                exits: Exits {
+                    chain: Arc::clone(&chain),
+                    addressing: Addressing { q_mgr, names: config.gateway_names() },
+                },
+                undelivered: Undelivered::new(Arc::clone(&rule), gateway, q_mgr),
+                limits: BatchLimits {
+                    messages_max: config.gateway.batch_messages_max as usize,
+                    bytes_max: usize::try_from(config.gateway.batch_bytes_max).unwrap_or(usize::MAX),
+                },
+                stop: intake.clone(),
+            });
+        }
         let backend = Arc::new(Backend {
             core: core.connection(),
             serving,
             listeners: listeners.clone(),
             mq: Arc::clone(&mq.count),
             devices: Arc::clone(&devices.count),
-            source: source_state,
+            sources: Arc::new(sources),
             chain: Arc::clone(&chain),
             directory: config.store.directory.clone(),
             backup: Arc::default(),
@@ -251,7 +273,7 @@ impl Service {
             admin_listener: Some(admin_listener),
             listeners,
             backend,
-            source: Some(source),
+            local,
             chain,
             intake,
             connections,
@@ -268,8 +290,8 @@ impl Service {
         let directory = &config.store.directory;
         let token = admin::ensure_token(directory)?;
         admin::write_endpoints(directory, &self.listeners)?;
-        if let Some(source) = self.source.take() {
-            self.tracker.spawn(source::run(source));
+        if let Some(local) = self.local.take() {
+            self.tracker.spawn(local.run());
         }
         if let Some(listener) = self.mq_listener.take() {
             let (mq, slots) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
@@ -355,8 +377,8 @@ impl Service {
         if tokio::time::timeout(Duration::from_secs(5), self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "tasks did not end in time");
         }
-        let Self { core, mq, devices, backend, source, chain, .. } = self;
-        drop((mq, devices, backend, source));
+        let Self { core, mq, devices, backend, local, chain, .. } = self;
+        drop((mq, devices, backend, local));
         if let Some(chain) = Arc::into_inner(chain) {
             chain.term().await;
         }

@@ -12,14 +12,14 @@ use crate::ExitError;
 type Call<'a, T> = Pin<Box<dyn Future<Output = Result<T, ExitError>> + Send + 'a>>;
 
 /// Runs code of an exit; a panic in it becomes [`ExitError::Panicked`].
-pub(super) fn caught<T>(call: &'static str, code: impl FnOnce() -> T) -> Result<T, ExitError> {
+pub(crate) fn caught<T>(call: &'static str, code: impl FnOnce() -> T) -> Result<T, ExitError> {
     // Nobody sees what the panic left half-done: the message is thrown away, and an exit's own state is its affair.
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| ExitError::Panicked { call, why: text(payload) })
 }
 
 /// Awaits a call of an exit: panics when it is made, polled and dropped are caught, and at the end of `limit` it is
 /// dropped.
-pub(super) async fn guarded<'a, T>(
+pub(crate) async fn guarded<'a, T>(
     call: &'static str,
     limit: Duration,
     make: impl FnOnce() -> Call<'a, T>,

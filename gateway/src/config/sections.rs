@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use mq_wire::{QMgrName, QName};
 
 use super::section::section;
-use super::values::{ByteOrder, DevicePattern, LogFormat, LogLevel, Onboarding, Separator, Undelivered};
+use super::values::{
+    Addresses, ByteOrder, DevicePattern, LogFormat, LogLevel, MessageContext, Onboarding, PutsWhenStopped,
+    Segments, Separator,
+};
 
 const fn loopback(port: u16) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
@@ -49,8 +52,74 @@ section! {
         batch_messages_max: u32 = 100, in 1..=10_000;
         /// Bytes that are moved in one unit; a longer message is moved alone.
         batch_bytes_max: u64 = 4 << 20, in 4096..=1 << 30;
-        /// What happens to a message that no device can take.
-        undelivered: Undelivered = Undelivered::DeadLetter;
+        /// Further names under which it is addressed.
+        aliases: Vec<QMgrName> = Vec::new();
+        /// Whether the transmission queue of the embedded queue manager is drained.
+        local: bool = true;
+        /// Where puts of devices go that name no queue manager, or one that is not known here: `local`, or a source.
+        device_puts: String = String::new();
+        /// What becomes of groups and segments on their way to devices.
+        segments: Segments = Segments::Carry;
+        /// The kind of rule for messages that are not delivered.
+        undelivered: String = "fleet".to_owned();
+        /// What the rule is told, in a form of its own.
+        undelivered_data: String = String::new();
+        /// Milliseconds that the rule may take for a message.
+        undelivered_limit_ms: u32 = 1_000, in 1..=86_400_000;
+        /// Instances of the exit chain; 0 is as many as the machine has cores.
+        exit_instances: u32 = 0, in 0..=1_000;
+    }
+}
+
+section! {
+    /// The park area: messages for devices that are not known yet.
+    pub struct Park, "park" {
+        /// Messages that it holds.
+        messages_max: u32 = 10_000, in 0..=10_000_000;
+        /// Bytes that it holds.
+        bytes_max: u64 = 256 << 20, in 0..=1 << 50;
+        /// Hours after which a message becomes a dead letter.
+        hours_max: u32 = 24, in 1..=87_600;
+    }
+}
+
+section! {
+    /// A queue manager whose transmission queue is drained, over its client protocol.
+    pub struct SourceSection, "source" {
+        /// Its name in logs, status and commands; without one it is called as the transmission queue.
+        name: String = String::new();
+        /// Where it is: `CHANNEL/TCP/host(port)`, one after the other until one answers.
+        connect: Addresses = Addresses::default();
+        /// The name that the queue manager must have; blank is any.
+        queue_manager: Option<QMgrName> = None;
+        /// As whom to connect; empty is nobody in particular.
+        user: String = String::new();
+        /// The file whose first line is the password; without one the environment's `MQ_PASSWORD` is.
+        password_file: Option<PathBuf> = None;
+        /// The transmission queue; without one it is called as the gateway.
+        transmission_queue: Option<QName> = None;
+        /// The queue for the gateway's own sync messages; empty: recovery looks messages up by their ids.
+        sync_queue: Option<QName> = Some(QName(mq_wire::Chars::cut("MQE.SYNCQ")));
+        /// The dead-letter queue there; without one it is the queue manager's.
+        dead_letter_queue: Option<QName> = None;
+        /// Messages that are moved in one unit of work.
+        batch_messages_max: u32 = 50, in 1..=10_000;
+        /// Bytes that are moved in one unit of work; a longer message is moved alone.
+        batch_bytes_max: u64 = 4 << 20, in 4096..=1 << 30;
+        /// Seconds that one MQGET waits.
+        wait_seconds: u32 = 15, in 1..=300;
+        /// Whether it is started with the service.
+        start: bool = true;
+        /// Messages that may wait for this queue manager.
+        outbox_messages_max: u32 = 100_000, in 1..=100_000_000;
+        /// Bytes that may wait for this queue manager.
+        outbox_bytes_max: u64 = 256 << 20, in 4096..=1 << 50;
+        /// Whether a device's put is answered only when it is in the queue manager.
+        put_wait: bool = false;
+        /// What becomes of puts of devices while the source is stopped.
+        puts_when_stopped: PutsWhenStopped = PutsWhenStopped::Keep;
+        /// Whose user id the messages of devices bear.
+        context: MessageContext = MessageContext::Default;
     }
 }
 

@@ -88,6 +88,39 @@ impl Setting for QMgrName {
     }
 }
 
+impl Setting for String {
+    fn read(value: &DeValue<'_>) -> Result<Self, String> {
+        let DeValue::String(text) = value else { return Err(mismatch("a string", value)) };
+        Ok(text.to_string())
+    }
+}
+
+/// An empty string stands for none.
+impl Setting for Option<PathBuf> {
+    fn read(value: &DeValue<'_>) -> Result<Self, String> {
+        match value {
+            DeValue::String(text) if text.is_empty() => Ok(None),
+            _ => PathBuf::read(value).map(Some),
+        }
+    }
+
+    fn rebase(&mut self, folder: &Path) {
+        if let Some(path) = self {
+            path.rebase(folder);
+        }
+    }
+}
+
+/// An empty string stands for any.
+impl Setting for Option<QMgrName> {
+    fn read(value: &DeValue<'_>) -> Result<Self, String> {
+        match value {
+            DeValue::String(text) if text.is_empty() => Ok(None),
+            _ => QMgrName::read(value).map(Some),
+        }
+    }
+}
+
 /// An empty string stands for none.
 impl Setting for Option<QName> {
     fn read(value: &DeValue<'_>) -> Result<Self, String> {

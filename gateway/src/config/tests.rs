@@ -70,7 +70,7 @@ fn mistakes_and_what_is_said_about_them() {
     check("[device]", "f.toml:1:2: unknown section `device`, did you mean `devices`?");
     check(
         "[zebra]",
-        "f.toml:1:2: unknown section `zebra`: there are queue_manager, gateway, devices, store, admin, log, limits, exit",
+        "f.toml:1:2: unknown section `zebra`: there are queue_manager, gateway, park, devices, store, admin, log, limits, exit, source",
     );
     check("gateway = 1", "f.toml:1:11: `gateway` is a section: write [gateway] above its keys");
     check("[tls]\nkey = 'x'", "f.toml:1:2: [tls] is not supported by this version: leave it out");

@@ -71,12 +71,33 @@ words! {
 }
 
 words! {
-    /// What happens to a message that no device can take.
-    pub enum Undelivered, "\"dead-letter\"" {
-        /// It goes to the dead-letter queue, with the reason in its header.
-        DeadLetter = "dead-letter";
+    /// What becomes of groups and segments on their way to devices, which know neither.
+    pub enum Segments, "\"carry\" or \"refuse\"" {
+        /// Their fields travel with the message.
+        Carry = "carry";
+        /// They are undelivered.
+        Refuse = "refuse";
     }
-    later: "park", "return", "discard", "stop", "compat";
+}
+
+words! {
+    /// What becomes of puts of devices while a source is stopped.
+    pub enum PutsWhenStopped, "\"keep\" or \"refuse\"" {
+        /// They wait in the outbox.
+        Keep = "keep";
+        /// The device is told to come later.
+        Refuse = "refuse";
+    }
+}
+
+words! {
+    /// Whose user id the messages of devices bear in the other queue manager.
+    pub enum MessageContext, "\"default\" or \"set-identity\"" {
+        /// The user of the channel.
+        Default = "default";
+        /// The device's name; the channel's user needs the right to set it.
+        SetIdentity = "set-identity";
+    }
 }
 
 words! {
@@ -181,6 +202,61 @@ impl Setting for DevicePattern {
     }
 }
 
+/// Where a queue manager is: a server-connection channel, and a host with a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The channel.
+    pub channel: mq_wire::ChannelName,
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/TCP/{}({})", self.channel, self.host, self.port)
+    }
+}
+
+/// Addresses that are tried one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Addresses(pub Vec<Address>);
+
+impl FromStr for Addresses {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        // Several hosts may follow one channel, as in CONNAME.
+        let mut addresses = Vec::new();
+        let mut channel = "";
+        for part in text.split(',').map(str::trim) {
+            let whole = match part.rsplit_once('/') {
+                Some((start, _)) => {
+                    channel = start;
+                    part.to_owned()
+                }
+                None => format!("{channel}/{part}"),
+            };
+            let options = mq_client::ConnectOptions::parse(&whole).map_err(|error| error.to_string())?;
+            addresses.push(Address { channel: options.channel, host: options.host, port: options.port });
+        }
+        Ok(Self(addresses))
+    }
+}
+
+impl Setting for Addresses {
+    fn read(value: &DeValue<'_>) -> Result<Self, String> {
+        let expected = "an address such as \"CHANNEL/TCP/host(1414)\"";
+        let DeValue::Array(values) = value else { return read_text(expected, value) };
+        let mut addresses = Vec::new();
+        for value in values {
+            let Self(more) = read_text(expected, value.get_ref())?;
+            addresses.extend(more);
+        }
+        Ok(Self(addresses))
+    }
+}
+
 /// What is logged, as in `RUST_LOG`: a level, or directives such as `info,mqe_gateway::device=debug`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLevel(String);
@@ -226,6 +302,21 @@ impl Setting for LogLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_in_all_their_forms() {
+        let texts = |text: &str| {
+            let Addresses(addresses) = text.parse().unwrap();
+            addresses.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("A/TCP/one"), ["A/TCP/one(1414)"]);
+        assert_eq!(
+            texts("A/TCP/one(1), two(2),B/TCP/three"),
+            ["A/TCP/one(1)", "A/TCP/two(2)", "B/TCP/three(1414)"]
+        );
+        assert!("one(1)".parse::<Addresses>().is_err());
+        assert!("A/TCP/one(1),".parse::<Addresses>().is_err());
+    }
 
     #[test]
     fn patterns() {

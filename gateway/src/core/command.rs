@@ -1,7 +1,5 @@
 //! What the core is asked to do, and what it sends to connections.
 
-use std::collections::HashSet;
-
 use bytes::Bytes;
 use mq_wire::{Ccsid, ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
 use mqe::frame::{ErrorCode, Frame, MessageHead};
@@ -59,16 +57,11 @@ pub(crate) enum Command {
         limits: BatchLimits,
         answer: oneshot::Sender<Result<Vec<LockedBody>, Reason>>,
     },
-    /// Give locked messages back.
-    Unlock { holder: Holder, ids: Vec<Id> },
-    /// Move locked messages to where they go, in one unit.
-    HandOver {
-        holder: Holder,
-        deliveries: Vec<HandOver>,
-        /// Devices for which an older message is stuck: theirs stay behind it.
-        held: HashSet<DeviceName>,
-        answer: oneshot::Sender<HandedOver>,
-    },
+    /// Give back all that somebody has locked.
+    Unlock { holder: Holder },
+    /// Move locked messages to where they go, in one unit; those that are refused stay, and with each those behind it
+    /// that are for the same device.
+    HandOver { holder: Holder, deliveries: Vec<HandOver>, answer: oneshot::Sender<HandedOver> },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
     /// What came of a job on entries that are not in memory.
@@ -155,6 +148,8 @@ pub(crate) struct DevicePutBody {
     pub(crate) queue: QName,
     /// Blank: the embedded queue manager.
     pub(crate) q_mgr: QMgrName,
+    /// The reply token that the message names, and the device's queue that it stands for.
+    pub(crate) token: Option<(QName, QName)>,
     pub(crate) message: DeviceMessage,
 }
 
@@ -177,10 +172,10 @@ pub(crate) struct LockedBody {
     pub(crate) expiry_ms: u64,
 }
 
-/// A locked message and where it goes.
-#[derive(Debug)]
+/// A message that a source has taken, and where it goes.
+#[derive(Debug, Clone)]
 pub(crate) struct HandOver {
-    pub(crate) id: Id,
+    pub(crate) key: TakenKey,
     /// The message as it lay on the transmission queue, for a dead letter.
     pub(crate) original: ExitMessage,
     /// The file that holds the end of it, if one does.
@@ -188,13 +183,25 @@ pub(crate) struct HandOver {
     pub(crate) delivery: Delivery,
 }
 
+/// Names a message while its source has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TakenKey(pub(crate) u64);
+
 /// Where a message goes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Delivery {
-    /// To a device; if that cannot take it, to the dead-letter queue.
+    /// To a device.
     Device { device: DeviceName, message: Box<DeviceMessage> },
-    /// To the dead-letter queue.
+    /// To the park area, until the device is known.
+    Park { device: DeviceName, message: Box<DeviceMessage> },
+    /// To a queue of the gateway itself, or to where a reply token leads (mqe.md 6.4 step 3, 6.5).
+    Queue { message: Box<DeviceMessage> },
+    /// Nowhere as it is: always refused, so that the undelivered rule decides.
+    Undeliverable { reason: Reason, why: String },
+    /// To the dead-letter queue, as far as its report options do not say otherwise.
     DeadLetter(Reason),
+    /// Nowhere; the exception report that it asks for says why.
+    Discard(Reason),
 }
 
 /// A dead letter before its header is made (mq-objects.md 1.8).
@@ -216,13 +223,37 @@ pub(crate) struct DeadLetter {
 #[derive(Debug, Default)]
 pub(crate) struct HandedOver {
     pub(crate) moved: u64,
+    pub(crate) parked: u64,
     pub(crate) dead_lettered: u64,
-    /// Messages that can go nowhere now, with the devices they are for. They stay locked.
-    pub(crate) stuck: Vec<(Id, Option<DeviceName>)>,
-    /// Why the first of them.
-    pub(crate) why: Option<Reason>,
-    /// When this is on disk, it has happened.
+    pub(crate) discarded: u64,
+    /// What was refused, and still is where it was; in order.
+    pub(crate) refused: Vec<Refused>,
+    /// All that was not moved, in order: what was refused, and what waits behind it.
+    pub(crate) left: Vec<HandOver>,
+    /// When this is on disk, the rest has happened.
     pub(crate) needs: Position,
+}
+
+/// A message that was not taken where it was to go.
+#[derive(Debug, Clone)]
+pub(crate) struct Refused {
+    pub(crate) key: TakenKey,
+    pub(crate) reason: Reason,
+    pub(crate) why: String,
+    /// It may be taken later without anybody doing anything.
+    pub(crate) temporary: bool,
+    pub(crate) by: RefusedBy,
+}
+
+/// Who refused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefusedBy {
+    /// The device's sub-queue, or a queue of the gateway.
+    Destination,
+    /// The park area.
+    Park,
+    /// The dead-letter queue.
+    DeadLetterQueue,
 }
 
 /// What became of a command of a script, and the position at which it is durable.

@@ -51,8 +51,17 @@ impl Core {
         let DevicePut { request, sequence, device, body } = put;
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        let written = body.and_then(|body| self.device_message(device, body, unit, &mut commit, turn));
+        let mut new_token = None;
+        let written = body.and_then(|body| {
+            if let Some((token, queue)) = body.token
+                && self.tokens.add(token, device, queue, &mut commit)?
+            {
+                new_token = Some(token);
+            }
+            self.device_message(device, body, unit, &mut commit, turn)
+        });
         if let Err(reason) = written {
+            new_token.iter().for_each(|token| self.tokens.forget(token));
             self.drop_unit(unit, turn);
             let (batch, out) = (&mut turn.batch, &mut turn.area);
             if is_temporary(reason) {
@@ -70,6 +79,7 @@ impl Core {
                 self.area.put_answer(conn, request, sequence, PutOutcome::Taken, batch, out);
             }
             Err(gone) => {
+                new_token.iter().for_each(|token| self.tokens.forget(token));
                 self.drop_unit(unit, turn);
                 if let PutGone::Seen(outcome) = gone {
                     let (batch, out) = (&turn.batch, &mut turn.area);
@@ -89,7 +99,7 @@ impl Core {
         commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<(), Reason> {
-        let DevicePutBody { queue, q_mgr, message } = body;
+        let DevicePutBody { queue, q_mgr, message, .. } = body;
         // A device that bears the name of this queue manager or of the gateway takes none of their messages.
         let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.wiring.gateway;
         let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
@@ -209,7 +219,7 @@ impl Core {
 }
 
 /// Whether the same put may be taken later: then the device keeps it, and order behind it (ONCE.md 3).
-fn is_temporary(reason: Reason) -> bool {
+pub(super) fn is_temporary(reason: Reason) -> bool {
     matches!(
         reason,
         Reason::Q_FULL

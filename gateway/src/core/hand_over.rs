@@ -6,89 +6,191 @@ use bytes::{Bytes, BytesMut};
 use mq_wire::{
     Coding, Encoding, Feedback, FormatName, Mqdlh, QMgrName, Reason, ReportOptions, UserId, Writer,
 };
-use mqe::DeviceName;
-use mqe::area::Accepted;
-use mqe_exits::ExitMessage;
-use qmgr::{Holder, PutContext, Putter, Rights, UnitPut};
-use store::{BodyFile, Commit, Id};
+use mqe::area::{Accepted, Undelivered};
+use mqe::{DeviceMessage, DeviceName};
+use qmgr::{Holder, PutContext, Putter, Rights, RouteOutcome, UnitPut};
+use store::{Commit, Id, UnitId};
 
-use super::command::{DeadLetter, Delivery, HandOver, HandedOver};
+use super::command::{DeadLetter, Delivery, HandOver, HandedOver, Refused, RefusedBy, TakenKey};
 use super::turn::{Core, Turn};
 use crate::source;
 
 /// Where a message went.
-enum Went {
-    ToDevice,
-    ToDeadLetters,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    Moved,
+    Parked,
+    DeadLettered,
+    Discarded,
+}
+
+/// Why a message was not taken.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    reason: Reason,
+    why: String,
+    temporary: bool,
+    by: RefusedBy,
+}
+
+impl Refusal {
+    fn of(undelivered: &Undelivered, by: RefusedBy) -> Self {
+        let (reason, temporary) = (undelivered.reason(), undelivered.is_temporary());
+        Self { reason, why: undelivered.to_string(), temporary, by }
+    }
+
+    fn by_reason(reason: Reason, what: &str, by: RefusedBy) -> Self {
+        let why = format!("{what}: {reason}: {}", reason.meaning().unwrap_or("see the reason code"));
+        Self { reason, why, temporary: super::devices::is_temporary(reason), by }
+    }
+
+    pub(super) fn of_message(self, key: TakenKey) -> Refused {
+        let Self { reason, why, temporary, by } = self;
+        Refused { key, reason, why, temporary, by }
+    }
+}
+
+impl HandedOver {
+    pub(super) fn count(&mut self, went: Went) {
+        match went {
+            Went::Moved => self.moved += 1,
+            Went::Parked => self.parked += 1,
+            Went::DeadLettered => self.dead_lettered += 1,
+            Went::Discarded => self.discarded += 1,
+        }
+    }
 }
 
 impl Core {
-    /// Moves locked messages to where they go. What can go nowhere now stays locked, and what is for the same device
-    /// stays behind it; what is not locked any more is somebody else's.
+    /// Moves locked messages to where they go. What is refused stays locked, and what is for the same device stays
+    /// behind it; what is not locked any more is somebody else's.
     pub(super) fn hand_over(
         &mut self,
         holder: Holder,
         deliveries: Vec<HandOver>,
-        mut held: HashSet<DeviceName>,
         turn: &mut Turn,
     ) -> HandedOver {
         let mut handed_over = HandedOver { needs: turn.batch.position(), ..HandedOver::default() };
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        for HandOver { id, original, file, delivery } in deliveries {
+        let mut held: HashSet<DeviceName> = HashSet::new();
+        for handed in deliveries {
+            let id = Id::from_u64(handed.key.0);
             // The second look: without the lock the message may have gone, and would be there twice.
             if !self.queue_manager.is_locked(holder, id) {
                 continue;
             }
-            let device = match &delivery {
+            let device = match &handed.delivery {
                 Delivery::Device { device, .. } => Some(*device),
-                Delivery::DeadLetter(_) => None,
+                _ => None,
             };
             if device.is_some_and(|device| held.contains(&device)) {
-                handed_over.stuck.push((id, device));
+                handed_over.left.push(handed);
                 continue;
             }
-            match self.deliver(id, (&original, file), delivery, &mut commit, turn) {
-                Ok(Went::ToDevice) => handed_over.moved += 1,
-                Ok(Went::ToDeadLetters) => handed_over.dead_lettered += 1,
-                Err(reason) => {
-                    handed_over.why.get_or_insert(reason);
-                    handed_over.stuck.push((id, device));
+            match self.deliver(&handed, &mut commit, turn) {
+                Ok(went) => {
+                    handed_over.count(went);
+                    self.queue_manager.take_locked(holder, &[id], &mut commit);
+                }
+                Err(refusal) => {
+                    handed_over.refused.push(refusal.of_message(handed.key));
+                    handed_over.left.push(handed);
                     held.extend(device);
-                    continue;
                 }
             }
-            self.queue_manager.take_locked(holder, &[id], &mut commit);
         }
         self.make_real(commit, turn);
         handed_over
     }
 
-    fn deliver(
+    fn deliver(&mut self, handed: &HandOver, commit: &mut Commit, turn: &mut Turn) -> Result<Went, Refusal> {
+        let HandOver { original, file, delivery, .. } = handed;
+        let Some(unit) = commit.unit else {
+            let reason = Reason::UOW_NOT_AVAILABLE;
+            return Err(Refusal::by_reason(reason, "no unit", RefusedBy::Destination));
+        };
+        let letter = |reason| source::dead_letter(original, file.clone(), reason);
+        match delivery {
+            Delivery::Device { device, message } => self.to_device_in_unit(device, message, unit, turn),
+            Delivery::Park { device, message } => {
+                let _ = (device, message);
+                Err(Refusal::by_reason(Reason::Q_FULL, "the park area", RefusedBy::Park))
+            }
+            Delivery::Queue { message } => self.to_own_queue(message, commit, turn),
+            Delivery::Undeliverable { reason, why } => Err(Refusal {
+                reason: *reason,
+                why: why.clone(),
+                temporary: false,
+                by: RefusedBy::Destination,
+            }),
+            Delivery::DeadLetter(reason) => self
+                .put_dead_letter(letter(*reason), commit, turn)
+                .map_err(|reason| {
+                    Refusal::by_reason(reason, "the dead-letter queue", RefusedBy::DeadLetterQueue)
+                })
+                .map(|()| Went::DeadLettered),
+            Delivery::Discard(reason) => {
+                let dead = letter(*reason);
+                let (now, feedback) = (turn.qmgr_now(), Feedback(reason.0));
+                let batch = &mut turn.batch;
+                self.queue_manager
+                    .exception_report(now, &dead.md, &dead.body, feedback, commit, batch)
+                    .map_err(|reason| Refusal::by_reason(reason, "a report", RefusedBy::Destination))
+                    .map(|_| Went::Discarded)
+            }
+        }
+    }
+
+    fn to_device_in_unit(
         &mut self,
-        id: Id,
-        (original, original_file): (&ExitMessage, Option<BodyFile>),
-        delivery: Delivery,
+        device: &DeviceName,
+        message: &DeviceMessage,
+        unit: UnitId,
+        turn: &mut Turn,
+    ) -> Result<Went, Refusal> {
+        match self.area.accept(turn.mqe_now(), device, message, unit, &mut turn.batch) {
+            Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(Went::Moved),
+            Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Destination)),
+        }
+    }
+
+    /// A message for the gateway itself: a reply token leads to a device, anything else is a queue of the embedded queue
+    /// manager. Never one that leads out again: it would come back here, and again (mqe.md 6.4 step 3).
+    fn to_own_queue(
+        &mut self,
+        message: &DeviceMessage,
         commit: &mut Commit,
         turn: &mut Turn,
-    ) -> Result<Went, Reason> {
-        let Some(unit) = commit.unit else { return Err(Reason::UOW_NOT_AVAILABLE) };
-        let reason = match delivery {
-            Delivery::Device { device, message } => {
-                match self.area.accept(turn.mqe_now(), &device, &message, unit, &mut turn.batch) {
-                    Ok(Accepted::Stored(_) | Accepted::Expired) => return Ok(Went::ToDevice),
-                    // Room comes by itself: a dead letter would be one for ever.
-                    Err(undelivered) if undelivered.is_temporary() => return Err(undelivered.reason()),
-                    Err(undelivered) => {
-                        tracing::info!(%id, %undelivered, "to the dead-letter queue");
-                        undelivered.reason()
-                    }
-                }
-            }
-            Delivery::DeadLetter(reason) => reason,
+    ) -> Result<Went, Refusal> {
+        let refused = |reason| Refusal::by_reason(reason, "a queue of the gateway", RefusedBy::Destination);
+        if let (Some((device, queue)), Some(unit)) = (self.tokens.find(&message.queue), commit.unit) {
+            let message = DeviceMessage { queue, ..message.clone() };
+            return self.to_device_in_unit(&device, &message, unit, turn);
+        }
+        let route = self.queue_manager.explain_route(message.queue, QMgrName::BLANK);
+        match route.outcome {
+            RouteOutcome::Local { .. } => {}
+            RouteOutcome::Refused(reason) => return Err(refused(reason)),
+            _ => return Err(refused(Reason::UNKNOWN_OBJECT_NAME)),
+        }
+        let Some(md) = message.to_mq(turn.now.wall_ms) else {
+            // Expired on its way.
+            return Ok(Went::Discarded);
         };
-        self.put_dead_letter(source::dead_letter(original, original_file, reason), commit, turn)?;
-        Ok(Went::ToDeadLetters)
+        let put = UnitPut { queue: message.queue, q_mgr: QMgrName::BLANK, md, body: message.payload.clone() };
+        let putter = Putter {
+            user: UserId::BLANK,
+            appl_name: mq_wire::ApplName::cut(APPL_NAME),
+            appl_type: mq_wire::ApplType::UNIX,
+            rights: Rights::Device,
+            context: PutContext::SetAll,
+        };
+        let (now, file) = (turn.qmgr_now(), message.file.clone());
+        self.queue_manager
+            .put_in_unit_with_file(now, &putter, put, file, commit, &mut turn.batch)
+            .map_err(refused)
+            .map(|_| Went::Moved)
     }
 
     /// The end of a unit that queue manager and area have written into.

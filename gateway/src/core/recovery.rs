@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use super::cold::ColdCounts;
 use super::durable::Durable;
 use super::handle::Generation;
+use super::tokens::Tokens;
 use super::turn::{Core, Wiring};
 use crate::clock::{self, Moment};
 use crate::service::Identity;
@@ -47,6 +48,7 @@ pub(crate) struct Machines {
 pub(super) struct Made {
     pub(super) store: Box<dyn Store>,
     pub(super) machines: Machines,
+    pub(super) tokens: Tokens,
     first: Position,
 }
 
@@ -60,9 +62,10 @@ impl Made {
     ) -> anyhow::Result<Self> {
         let mut batch = store.begin();
         let machines = machinery.machines(&recovered, clock::now(), &mut batch)?;
+        let tokens = Tokens::recover(&recovered);
         drop(recovered);
         let first = store.submit(batch);
-        Ok(Self { store, machines, first })
+        Ok(Self { store, machines, tokens, first })
     }
 
     /// Announces how far the start is on disk, and awaits its first batch. The committer tells only of what comes: a

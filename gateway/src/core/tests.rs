@@ -5,7 +5,7 @@ mod cold;
 pub(crate) mod read_first;
 mod recovery;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,13 +24,15 @@ use store::{Batch, Op, Record, Recovered};
 use tokio::sync::{mpsc, oneshot};
 
 use super::bodies::Bodies;
-use super::command::{Command, HandOver, HandedOver, LockedBody, MqReply, ToMq};
+use super::command::{
+    Command, Delivery, HandOver, HandedOver, LockedBody, MqReply, Refused, RefusedBy, TakenKey, ToMq,
+};
 use super::durable::Announcer;
 use super::recovery::{Machinery, Machines, Made};
 use super::turn::{Core, Turn, Wiring};
 use crate::clock::Moment;
 use crate::service::Identity;
-use crate::source::{self, BatchLimits};
+use crate::source::{self, Addressing, BatchLimits};
 
 const APPLICATION: ConnId = ConnId(1);
 const HOLDER: Holder = Holder(1);
@@ -193,8 +195,10 @@ impl Harness {
                 xqh.remote_q_mgr_name = QMgrName::new(device).unwrap();
             }
             drop(xqh);
-            let delivery = source::delivery(passed, QMgrName::new("QM1").unwrap(), locked.expiry_ms);
-            HandOver { id: locked.body.id(), original, file: None, delivery }
+            let addressing = Addressing { q_mgr: name("QM1"), names: Arc::from([name("GATE1")]) };
+            let delivery = source::delivery(passed, &addressing, &original, locked.expiry_ms);
+            let key = TakenKey(locked.body.id().as_u64());
+            HandOver { key, original, file: None, delivery }
         };
         locked.iter().map(deliver).collect()
     }
@@ -202,9 +206,36 @@ impl Harness {
     #[track_caller]
     fn hand_over(&mut self, deliveries: Vec<HandOver>) -> (HandedOver, Vec<Op>) {
         let (answer, mut answered) = oneshot::channel();
-        let held = HashSet::new();
-        let ops = self.turn(Command::HandOver { holder: HOLDER, deliveries, held, answer });
+        let ops = self.turn(Command::HandOver { holder: HOLDER, deliveries, answer });
         (answered.try_recv().unwrap(), ops)
+    }
+
+    /// The same; what is refused by its destination goes to the dead-letter queue, as the shipped rules want it in the
+    /// end. What then is left was refused there.
+    #[track_caller]
+    fn hand_over_by_rule(&mut self, deliveries: Vec<HandOver>) -> HandedOver {
+        let (mut done, _) = self.hand_over(deliveries);
+        loop {
+            let by_destination = |refused: &&Refused| refused.by == RefusedBy::Destination;
+            let reasons: HashMap<TakenKey, Reason> = done
+                .refused
+                .iter()
+                .filter(by_destination)
+                .map(|refused| (refused.key, refused.reason))
+                .collect();
+            if reasons.is_empty() {
+                return done;
+            }
+            let mut again = std::mem::take(&mut done.left);
+            for handed in &mut again {
+                if let Some(reason) = reasons.get(&handed.key) {
+                    handed.delivery = Delivery::DeadLetter(*reason);
+                }
+            }
+            let (next, _) = self.hand_over(again);
+            let (moved, dead_lettered) = (done.moved + next.moved, done.dead_lettered + next.dead_lettered);
+            done = HandedOver { moved, dead_lettered, ..next };
+        }
     }
 }
 
@@ -221,7 +252,7 @@ fn a_hand_over_is_one_unit_with_one_commit_record() {
     assert_eq!(harness.depth("GATE1"), 2);
     let locked = harness.lock();
     let (handed_over, ops) = harness.hand_over(Harness::deliveries(&locked));
-    assert_eq!((handed_over.moved, handed_over.dead_lettered, handed_over.stuck.len()), (2, 0, 0));
+    assert_eq!((handed_over.moved, handed_over.dead_lettered, handed_over.left.len()), (2, 0, 0));
     let ahead =
         ops.iter().filter(|op| matches!(op, Op::Message(_, message) if message.unit.is_some())).count();
     let commits: Vec<_> = ops
@@ -239,8 +270,7 @@ fn local_second_look_else_one_message_has_two_entries() {
     harness.put("ORDERS%DEV1", "GATE1", "one");
     let locked = harness.lock();
     // The lock is given back while the exits are at work; somebody else takes the message.
-    let ids = locked.iter().map(|locked| locked.body.id()).collect();
-    harness.turn(Command::Unlock { holder: HOLDER, ids });
+    harness.turn(Command::Unlock { holder: HOLDER });
     assert!(harness.get("GATE1").is_some());
     let (handed_over, ops) = harness.hand_over(Harness::deliveries(&locked));
     assert_eq!((handed_over.moved, ops.len()), (0, 0), "{ops:?}");
@@ -264,7 +294,7 @@ fn what_no_device_takes_is_a_dead_letter_with_the_names_as_put() {
     harness.put("ORDERS%DEV1", "GATE1", "for somebody");
     harness.put("NOSEPARATOR", "GATE1", "for the gateway itself");
     let locked = harness.lock();
-    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    let handed_over = harness.hand_over_by_rule(Harness::deliveries(&locked));
     assert_eq!((handed_over.moved, handed_over.dead_lettered), (1, 2));
     let first = harness.get("DEV.DEAD.LETTER.QUEUE").unwrap();
     let header = dead_letter(&first);
@@ -286,7 +316,7 @@ fn an_exception_is_reported_and_the_message_is_discarded_if_that_is_wanted() {
     harness.put_md("ORDERS%STRANGER", "GATE1", asking(exception), "for nobody");
     harness.put_md("ORDERS%STRANGER", "GATE1", asking(exception | ReportOptions::DISCARD_MSG), "for the bin");
     let locked = harness.lock();
-    harness.hand_over(Harness::deliveries(&locked));
+    harness.hand_over_by_rule(Harness::deliveries(&locked));
     assert_eq!((harness.depth("GATE1"), harness.depth("DEV.DEAD.LETTER.QUEUE")), (0, 1));
     for expected in ["for nobody", "for the bin"] {
         let report = harness.get("DEV.QUEUE.1").unwrap();
@@ -305,7 +335,7 @@ fn a_full_device_does_not_block_the_others() {
     }
     harness.put("ORDERS%DEV2", "GATE1", "behind them");
     let locked = harness.lock();
-    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    let handed_over = harness.hand_over_by_rule(Harness::deliveries(&locked));
     assert_eq!((handed_over.moved, handed_over.dead_lettered), (4, 2));
     assert_eq!((harness.waiting("DEV1"), harness.waiting("DEV2")), (3, 1));
     assert_eq!(dead_letter(&harness.get("DEV.DEAD.LETTER.QUEUE").unwrap()).reason, Reason::Q_FULL);
@@ -322,36 +352,34 @@ fn without_a_dead_letter_queue_the_message_stays_and_the_others_go() {
     harness.put("ORDERS%STRANGER", "GATE1", "for nobody");
     harness.put("ORDERS%DEV1", "GATE1", "for somebody");
     let locked = harness.lock();
-    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    let handed_over = harness.hand_over_by_rule(Harness::deliveries(&locked));
     assert_eq!(handed_over.moved, 1);
-    assert_eq!(handed_over.why, Some(Reason::UNKNOWN_OBJECT_NAME));
-    let stuck: Vec<_> = handed_over.stuck.iter().map(|(id, _)| *id).collect();
-    assert_eq!((stuck.len(), harness.waiting("DEV1")), (1, 1));
+    assert_eq!(handed_over.refused[0].reason, Reason::UNKNOWN_OBJECT_NAME);
+    assert_eq!((handed_over.left.len(), harness.waiting("DEV1")), (1, 1));
     assert_eq!(harness.lock().len(), 0, "it stays locked, out of the way of others");
-    harness.turn(Command::Unlock { holder: HOLDER, ids: stuck });
+    harness.turn(Command::Unlock { holder: HOLDER });
     assert_eq!(harness.lock().len(), 1, "and can be tried again");
 }
 
 #[test]
-fn what_is_for_a_device_stays_behind_its_stuck_message() {
+fn what_is_for_a_device_stays_behind_what_it_refused() {
     let mut harness = Harness::new();
-    let (answer, _answered) = oneshot::channel();
-    let command = mqsc::read_command("ALTER QMGR DEADQ(' ')").unwrap();
-    harness.turn(Command::Mqsc { command: Box::new(command), answer });
     for number in 0..5 {
         harness.put("ORDERS%DEV1", "GATE1", &format!("{number}"));
     }
+    harness.put("ORDERS%DEV2", "GATE1", "another");
     let locked = harness.lock();
-    // Three fit. The fourth is stuck, and the fifth must not pass it when there is room.
+    // Three fit. The fourth is refused, and the fifth must not pass it.
     let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
-    assert_eq!((handed_over.moved, handed_over.stuck.len()), (3, 2));
-    harness.put("ORDERS%DEV1", "GATE1", "5");
-    let locked = harness.lock();
-    let (answer, mut answered) = oneshot::channel();
-    let held = HashSet::from([DeviceName::new("DEV1").unwrap()]);
-    let deliveries = Harness::deliveries(&locked);
-    harness.turn(Command::HandOver { holder: HOLDER, deliveries, held, answer });
-    assert_eq!(answered.try_recv().unwrap().stuck.len(), 1);
+    assert_eq!((handed_over.moved, handed_over.refused.len(), handed_over.left.len()), (4, 1, 2));
+    let refused = &handed_over.refused[0];
+    assert_eq!((refused.reason, refused.by), (Reason::Q_FULL, RefusedBy::Destination));
+    assert_eq!(refused.key, handed_over.left[0].key);
+    // It goes elsewhere: then the fifth is decided.
+    let mut left = handed_over.left;
+    left[0].delivery = Delivery::DeadLetter(Reason::Q_FULL);
+    let (handed_over, _) = harness.hand_over(left);
+    assert_eq!((handed_over.dead_lettered, handed_over.refused.len(), handed_over.left.len()), (1, 1, 1));
 }
 
 #[test]
@@ -373,8 +401,9 @@ fn status_tells_what_is_damaged_and_what_the_dead_letter_queue_refuses() {
     harness.turn(Command::Mqsc { command: Box::new(command), answer });
     harness.put("ORDERS%STRANGER", "GATE1", "for nobody");
     let locked = harness.lock();
-    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
-    assert_eq!(handed_over.why, Some(Reason::PUT_INHIBITED));
+    let handed_over = harness.hand_over_by_rule(Harness::deliveries(&locked));
+    let refused = &handed_over.refused[0];
+    assert_eq!((refused.reason, refused.by), (Reason::PUT_INHIBITED, RefusedBy::DeadLetterQueue));
     let found = problems(&mut harness);
     assert!(found.iter().any(|problem| problem.contains("2051")), "{found:?}");
 }

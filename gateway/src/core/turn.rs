@@ -22,6 +22,7 @@ use super::lanes::{self, LaneSender, Lanes};
 use super::read_first::Reads;
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
 use super::space::Space;
+use super::tokens::Tokens;
 use super::walk::{Walk, Walks};
 use crate::clock::{self, Moment};
 
@@ -53,6 +54,7 @@ pub(crate) struct Core {
     pub(super) store: Box<dyn Store>,
     pub(super) queue_manager: QueueManager,
     pub(super) area: Area,
+    pub(super) tokens: Tokens,
     /// Taken by [`Core::run`].
     pub(super) lanes: Option<Lanes<Command>>,
     generation: Arc<Generation>,
@@ -142,7 +144,7 @@ impl Core {
         wiring: Wiring,
         lasting: Option<Lasting>,
     ) -> Self {
-        let Made { store, machines: Machines { queue_manager, area, .. }, .. } = made;
+        let Made { store, machines: Machines { queue_manager, area, .. }, tokens, .. } = made;
         let (sender, lanes) = lanes::lanes();
         let space = Space::new();
         let generation = Arc::new(Generation {
@@ -166,6 +168,7 @@ impl Core {
             store,
             queue_manager,
             area,
+            tokens,
             lanes: Some(lanes),
             generation,
             durable,
@@ -456,11 +459,11 @@ impl Core {
                     }
                 }
             }
-            Command::Unlock { holder, ids } => {
-                self.queue_manager.unlock(turn.qmgr_now(), holder, &ids, &mut turn.batch, &mut turn.mq);
+            Command::Unlock { holder } => {
+                self.queue_manager.unlock_all(turn.qmgr_now(), holder, &mut turn.batch, &mut turn.mq);
             }
-            Command::HandOver { holder, deliveries, held, answer } => {
-                let handed_over = self.hand_over(holder, deliveries, held, turn);
+            Command::HandOver { holder, deliveries, answer } => {
+                let handed_over = self.hand_over(holder, deliveries, turn);
                 reply(answer, handed_over);
             }
             Command::Mqsc { command, answer } => {

@@ -6,7 +6,7 @@ use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Sequence};
 use mqe_exits::{Chain, Direction, ExitMessage, Origin, Verdict};
 
 use crate::clock;
-use crate::core::{Command, CoreHandle, DevicePut, DevicePutBody, Lane, Stopped};
+use crate::core::{Command, CoreHandle, DevicePut, DevicePutBody, Lane, Stopped, reply_token};
 
 /// What the exits' way needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +36,9 @@ pub(super) async fn deliver(
         let Some(device) = device else { continue };
         let sequence = put.sequence;
         let content = match wrap(&device, put, names) {
-            Ok((message, wrapped)) => {
+            Ok((message, token, wrapped)) => {
                 messages.push(wrapped);
-                Ok(message)
+                Ok((message, token))
             }
             Err(reason) => Err(reason),
         };
@@ -51,8 +51,8 @@ pub(super) async fn deliver(
     let mut puts = Vec::with_capacity(waiting.len());
     for Waiting { request, sequence, device, content } in waiting {
         let body = match content {
-            Ok(message) => match verdicts.next() {
-                Some(Verdict::Pass(passed)) => unwrap(message, passed),
+            Ok((message, token)) => match verdicts.next() {
+                Some(Verdict::Pass(passed)) => unwrap(message, token, passed),
                 Some(Verdict::Undelivered { reason, why, .. }) => {
                     tracing::info!(%device, %sequence, %reason, why, "an exit does not let the put through");
                     Err(reason)
@@ -84,21 +84,28 @@ async fn with_file(core: &CoreHandle, mut body: DevicePutBody) -> Result<DeviceP
     Ok(body)
 }
 
+/// A reply token, and the queue that it stands for.
+type Token = (QName, QName);
+
 struct Waiting {
     request: RequestId,
     sequence: Sequence,
     device: DeviceName,
-    content: Result<DeviceMessage, Reason>,
+    content: Result<(DeviceMessage, Option<Token>), Reason>,
 }
 
 /// The message of a put, and how the exits see it.
-fn wrap(device: &DeviceName, put: Put, names: Names) -> Result<(DeviceMessage, ExitMessage), Reason> {
+fn wrap(
+    device: &DeviceName,
+    put: Put,
+    names: Names,
+) -> Result<(DeviceMessage, Option<Token>, ExitMessage), Reason> {
     let Put { queue, queue_manager, envelope, payload, .. } = put;
     let mut message = DeviceMessage::from_envelope(&envelope, payload).map_err(|error| {
         tracing::info!(%device, %error, "a put that cannot be read");
         Reason::MD_ERROR
     })?;
-    reply_to(device, &mut message.descriptor, names)?;
+    let token = reply_to(device, &mut message.descriptor, names);
     let header = Mqxqh {
         remote_q_name: queue,
         remote_q_mgr_name: if queue_manager.is_blank() { names.q_mgr } else { queue_manager },
@@ -107,11 +114,15 @@ fn wrap(device: &DeviceName, put: Put, names: Names) -> Result<(DeviceMessage, E
     };
     let origin = Origin::new(&device.to_string(), Direction::FromDevice);
     let wrapped = ExitMessage::wrap(origin, &header, &message.payload);
-    Ok((message, wrapped))
+    Ok((message, token, wrapped))
 }
 
 /// What the exits made of it. Group, segment, expiry and properties are not in the header: they stay the message's.
-fn unwrap(message: DeviceMessage, passed: ExitMessage) -> Result<DevicePutBody, Reason> {
+fn unwrap(
+    message: DeviceMessage,
+    token: Option<Token>,
+    passed: ExitMessage,
+) -> Result<DevicePutBody, Reason> {
     // Not `source::split`: an MQMDE in a device's payload is the payload's.
     let (outer, data) = passed.into_parts();
     let mut reader = Reader::new(&data, Coding::of(outer.encoding, outer.ccsid));
@@ -129,25 +140,26 @@ fn unwrap(message: DeviceMessage, passed: ExitMessage) -> Result<DevicePutBody, 
         ..xqh.msg_desc
     };
     let message = DeviceMessage { queue: xqh.remote_q_name, descriptor, payload, ..message };
-    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, message })
+    Ok(DevicePutBody { queue: xqh.remote_q_name, q_mgr: xqh.remote_q_mgr_name, token, message })
 }
 
 /// Replies come home without a definition for each device (mqe.md 6.5): the reply-to queue of the device becomes
-/// `QUEUE%DEVICE` at the gateway.
-fn reply_to(device: &DeviceName, md: &mut Mqmd, names: Names) -> Result<(), Reason> {
+/// `QUEUE%DEVICE` at the gateway, or a token that stands for it: then both are given.
+fn reply_to(device: &DeviceName, md: &mut Mqmd, names: Names) -> Option<Token> {
     let own = md.reply_to_q_mgr.is_blank() || md.reply_to_q_mgr == device.queue_manager();
     if md.reply_to_q.is_blank() || !own {
-        return Ok(());
+        return None;
     }
-    let address = format!("{}{}{device}", md.reply_to_q, names.separator);
+    md.reply_to_q_mgr = names.gateway;
+    let queue = md.reply_to_q;
+    let address = format!("{queue}{}{device}", names.separator);
     if address.len() > 48 {
-        // Half of a name would lead the reply elsewhere.
-        tracing::info!(%device, address, "refused: the reply-to queue with the device's name is longer than 48");
-        return Err(Reason::MISSING_REPLY_TO_Q);
+        // Half of a name would lead the reply elsewhere: a short one stands for both.
+        md.reply_to_q = reply_token(device, &queue);
+        return Some((md.reply_to_q, queue));
     }
     md.reply_to_q = QName(Chars::cut(&address));
-    md.reply_to_q_mgr = names.gateway;
-    Ok(())
+    None
 }
 
 #[cfg(test)]
@@ -161,24 +173,28 @@ mod tests {
         Names { gateway: name("GATE1"), q_mgr: name("QM1"), separator: '%' }
     }
 
-    fn reply_to_of(queue: &str, q_mgr: &str) -> Result<(String, String), Reason> {
+    fn reply_to_of(queue: &str, q_mgr: &str) -> (String, String, Option<Token>) {
         let mut md = Mqmd {
             reply_to_q: QName(Chars::cut(queue)),
             reply_to_q_mgr: QMgrName(Chars::cut(q_mgr)),
             ..Mqmd::default()
         };
-        reply_to(&DeviceName::new("DEV00042").unwrap(), &mut md, names())?;
-        Ok((md.reply_to_q.to_string(), md.reply_to_q_mgr.to_string()))
+        let token = reply_to(&DeviceName::new("DEV00042").unwrap(), &mut md, names());
+        (md.reply_to_q.to_string(), md.reply_to_q_mgr.to_string(), token)
     }
 
     #[test]
     fn replies_to_a_device_come_through_the_gateway() {
-        let home = Ok(("ANSWERS%DEV00042".to_owned(), "GATE1".to_owned()));
+        let home = ("ANSWERS%DEV00042".to_owned(), "GATE1".to_owned(), None);
         assert_eq!(reply_to_of("ANSWERS", ""), home);
         assert_eq!(reply_to_of("ANSWERS", "DEV00042"), home);
-        assert_eq!(reply_to_of("ANSWERS", "QM1"), Ok(("ANSWERS".to_owned(), "QM1".to_owned())));
-        assert_eq!(reply_to_of("", ""), Ok((String::new(), String::new())));
-        assert_eq!(reply_to_of(&"Q".repeat(40), ""), Err(Reason::MISSING_REPLY_TO_Q));
+        assert_eq!(reply_to_of("ANSWERS", "QM1"), ("ANSWERS".to_owned(), "QM1".to_owned(), None));
+        assert_eq!(reply_to_of("", ""), (String::new(), String::new(), None));
+        let long = "Q".repeat(40);
+        let (queue, q_mgr, token) = reply_to_of(&long, "");
+        let (token, stands_for) = token.unwrap();
+        assert_eq!((queue, q_mgr), (token.to_string(), "GATE1".to_owned()));
+        assert_eq!(stands_for.to_string(), long);
     }
 
     #[test]
@@ -194,8 +210,8 @@ mod tests {
             envelope: sent.envelope(),
             payload: sent.payload.clone(),
         };
-        let (message, wrapped) = wrap(&device, put, names()).unwrap();
-        let body = unwrap(message, wrapped).unwrap();
+        let (message, token, wrapped) = wrap(&device, put, names()).unwrap();
+        let body = unwrap(message, token, wrapped).unwrap();
         assert_eq!((body.queue, body.q_mgr), (sent.queue, names().q_mgr));
         assert_eq!(body.message, sent);
     }

@@ -13,7 +13,7 @@ use crate::admin::{AdminBackend, BackupError};
 use crate::clock;
 use crate::core::{Command, ConnectionCount, CoreHandle};
 use crate::report::{BackupReport, BackupRequest, DeviceReport, Listeners, StatusReport, StoreReport};
-use crate::source::{self, SourceState};
+use crate::source::{self, Sources};
 
 /// Who answers.
 pub(super) struct Backend {
@@ -23,7 +23,7 @@ pub(super) struct Backend {
     pub(super) listeners: Listeners,
     pub(super) mq: Arc<ConnectionCount>,
     pub(super) devices: Arc<ConnectionCount>,
-    pub(super) source: Arc<SourceState>,
+    pub(super) sources: Arc<Sources>,
     pub(super) chain: Arc<Chain>,
     pub(super) directory: PathBuf,
     /// Held while a backup is being made.
@@ -48,7 +48,7 @@ impl AdminBackend for Backend {
             mq_connections_total: self.mq.total(),
             device_connections: self.devices.now(),
             device_connections_total: self.devices.total(),
-            sources: vec![self.source.report()],
+            sources: self.sources.reports(),
             exits: source::exit_reports(&self.chain),
             ..core
         };

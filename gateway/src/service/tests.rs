@@ -45,7 +45,8 @@ impl Running {
         let (core, parts) = core_on(&config, Box::new(store), recovered, announcer, durable).await.unwrap();
         let names = [config.gateway.name];
         let chain = Chain::start(&Registry::with_shipped(), config.chain(), names, None).await.unwrap();
-        let mut service = Service::new(&config, parts, Arc::new(chain)).unwrap();
+        let rule = Registry::with_shipped().rule("fleet", "", Duration::from_secs(1)).unwrap();
+        let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule)).unwrap();
         let core_task = tokio::spawn(core.serve());
         service.start(&config).await.unwrap();
         service.backend.serving.store(true, Ordering::Release);

@@ -1,7 +1,9 @@
 //! From a message of the transmission queue to a device's message, or to a dead letter.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use mq_wire::{Coding, Mqmd, Mqmde, Mqxqh, QMgrName, Reader, Reason};
+use mq_wire::{Chars, Coding, Mqmd, Mqmde, Mqxqh, QMgrName, QName, Reader, Reason};
 use mqe::{DeviceMessage, DeviceName};
 use mqe_exits::ExitMessage;
 use store::BodyFile;
@@ -9,17 +11,41 @@ use store::BodyFile;
 use crate::clock;
 use crate::core::{DeadLetter, Delivery};
 
-/// Where a message goes that came through the exits: queue and device are what its MQXQH says now.
-pub(crate) fn delivery(message: ExitMessage, q_mgr: QMgrName, expiry_ms: u64) -> Delivery {
-    let Some((xqh, payload)) = split(message) else { return Delivery::DeadLetter(Reason::XQH_ERROR) };
-    let Ok(device) = DeviceName::try_from(xqh.remote_q_mgr_name) else {
-        return Delivery::DeadLetter(Reason::UNKNOWN_REMOTE_Q_MGR);
+/// What addressing has to know.
+#[derive(Debug, Clone)]
+pub(crate) struct Addressing {
+    /// The queue manager that has the transmission queue.
+    pub(crate) q_mgr: QMgrName,
+    /// The names under which the gateway is addressed; the first is its own.
+    pub(crate) names: Arc<[QMgrName]>,
+}
+
+/// Where a message goes that came through the exits: queue and device are what its MQXQH says now (mqe.md 6.4).
+pub(crate) fn delivery(
+    message: ExitMessage,
+    addressing: &Addressing,
+    _original: &ExitMessage,
+    expiry_ms: u64,
+) -> Delivery {
+    let undeliverable = |reason, why: &str| Delivery::Undeliverable { reason, why: why.to_owned() };
+    let Some((xqh, payload)) = split(message) else {
+        return undeliverable(Reason::XQH_ERROR, "it has no transmission queue header that can be read");
     };
-    let mut message =
-        DeviceMessage::from_mq(xqh.remote_q_name, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
+    let (queue, q_mgr) = (xqh.remote_q_name, addressing.q_mgr);
+    let mut message = DeviceMessage::from_mq(queue, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
     // The embedded descriptor has the expiry of the time of the put; what counts is when the store says it is over.
     message.expiry_ms = Some(expiry_ms).filter(|at| *at > 0);
-    Delivery::Device { device, message: Box::new(message) }
+    let message = Box::new(message);
+    if addressing.names.contains(&xqh.remote_q_mgr_name) {
+        return Delivery::Queue { message };
+    }
+    match DeviceName::try_from(xqh.remote_q_mgr_name) {
+        Ok(device) => Delivery::Device { device, message },
+        Err(error) => {
+            let why = format!("{} can be the name of no device: {error}", xqh.remote_q_mgr_name);
+            undeliverable(Reason::UNKNOWN_REMOTE_Q_MGR, &why)
+        }
+    }
 }
 
 /// The dead letter of a message as it lay on the transmission queue (mq-objects.md 1.8). One without a readable
@@ -38,11 +64,25 @@ pub(crate) fn dead_letter(original: &ExitMessage, file: Option<BodyFile>, reason
             body,
         },
         None => {
-            let queue = mq_wire::QName(mq_wire::Chars::cut(original.origin().source()));
+            let queue = QName(Chars::cut(original.origin().source()));
             let (md, body) = original.clone().into_parts();
             DeadLetter { reason, queue, q_mgr: QMgrName::BLANK, md, body, file }
         }
     }
+}
+
+/// Where the application sent it: for those who look for it.
+pub(crate) fn addressed_to(original: &ExitMessage) -> (QName, QMgrName) {
+    match original.xqh() {
+        Ok(xqh) => (xqh.remote_q_name, xqh.remote_q_mgr_name),
+        Err(_) => (QName(Chars::cut(original.origin().source())), QMgrName::BLANK),
+    }
+}
+
+/// A message that is for no device, as one that can be parked: what is to be said of it later is in it.
+pub(crate) fn parked_whole(original: &ExitMessage, q_mgr: QMgrName) -> DeviceMessage {
+    let DeadLetter { queue, md, body, .. } = dead_letter(original, None, Reason::NONE);
+    DeviceMessage::from_mq(queue, q_mgr, &md, body, clock::now().wall_ms)
 }
 
 /// Header and payload. What an MQMDE says of group and segment goes into the descriptor (mq-objects.md 1.7).

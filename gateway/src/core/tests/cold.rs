@@ -117,8 +117,8 @@ impl Cold {
             (QName::new("GATE1").unwrap(), BatchLimits { messages_max: 1000, bytes_max: 1 << 20 });
         let lock = |answer| Command::Lock { queue, holder: HOLDER, limits, answer };
         let locked = core.ask(Lane::Intake, lock).await.unwrap().unwrap();
-        let (deliveries, held) = (Harness::deliveries(&locked), HashSet::new());
-        let hand_over = |answer| Command::HandOver { holder: HOLDER, deliveries, held, answer };
+        let deliveries = Harness::deliveries(&locked);
+        let hand_over = |answer| Command::HandOver { holder: HOLDER, deliveries, answer };
         let handed_over = core.ask(Lane::Intake, hand_over).await.unwrap();
         assert_eq!(handed_over.moved as usize, locked.len());
         core.durable(Some(handed_over.needs)).await.unwrap();

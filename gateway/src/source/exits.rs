@@ -1,0 +1,75 @@
+//! A batch on its way through the exits, and where each message then goes.
+
+use std::sync::Arc;
+
+use mqe_exits::{Chain, Verdict};
+
+use super::address::{self, Addressing};
+use super::listener::{Pause, Taken};
+use crate::core::{CoreHandle, Delivery, HandOver, has_same_end, write_long};
+use crate::report::ExitReport;
+
+/// What looks at the messages of a source.
+#[derive(Debug)]
+pub(crate) struct Exits {
+    pub(crate) chain: Arc<Chain>,
+    pub(crate) addressing: Addressing,
+}
+
+/// Where the messages of a piece go, as far as that can be said.
+#[derive(Debug, Default)]
+pub(super) struct Addressed {
+    pub(super) deliveries: Vec<HandOver>,
+    /// Why the rest stays.
+    pub(super) pause: Option<Pause>,
+}
+
+impl Exits {
+    /// Runs the exits on what was taken, and says where each message goes.
+    pub(super) async fn run(&self, core: &CoreHandle, taken: Vec<Taken>) -> Addressed {
+        let mut addressed = Addressed::default();
+        let verdicts = self.chain.run(taken.iter().map(|taken| taken.message.clone()).collect()).await;
+        for (Taken { key, message: original, file, expiry_ms }, verdict) in taken.into_iter().zip(verdicts) {
+            let mut delivery = match verdict {
+                Verdict::Pass(message) => address::delivery(message, &self.addressing, &original, expiry_ms),
+                Verdict::Undelivered { reason, why, .. } => Delivery::Undeliverable { reason, why },
+                Verdict::CloseChannel { why } | Verdict::Stopped { why } => {
+                    addressed.pause = Some(Pause::Stop(why));
+                    break;
+                }
+            };
+            if let Delivery::Device { message, .. } | Delivery::Queue { message } = &mut delivery {
+                let same =
+                    file.as_ref().filter(|file| has_same_end(&message.payload, original.bytes(), file));
+                message.file = match same {
+                    Some(file) => Some(file.clone()),
+                    None => match write_long(core, &message.payload).await {
+                        Ok(file) => file,
+                        Err(error) => {
+                            let why = format!("a long message: {error}");
+                            addressed.pause = Some(Pause::Retry { why, after: super::RETRY_AFTER });
+                            break;
+                        }
+                    },
+                };
+            }
+            addressed.deliveries.push(HandOver { key, original, file, delivery });
+        }
+        addressed
+    }
+}
+
+/// The exits' part of the status.
+pub(crate) fn exit_reports(chain: &Chain) -> Vec<ExitReport> {
+    let exits = chain.status().exits;
+    let report = |exit: mqe_exits::ExitStatus| ExitReport {
+        name: exit.name,
+        calls: exit.calls,
+        failures: exit.errors + exit.panics + exit.timeouts,
+        mean_us: u64::try_from(exit.total.as_micros())
+            .unwrap_or(u64::MAX)
+            .checked_div(exit.calls)
+            .unwrap_or_default(),
+    };
+    exits.into_iter().map(report).collect()
+}
