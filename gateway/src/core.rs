@@ -18,6 +18,7 @@ pub(crate) mod faulty;
 mod hand_over;
 mod handle;
 mod lanes;
+mod owed;
 mod read_first;
 mod recovery;
 mod space;

@@ -5,8 +5,9 @@ mod connection;
 mod puts;
 
 use std::path::Path;
+use std::time::Duration;
 
-use mqe::area::{Area, AreaSettings, Onboarding, RecoverError};
+use mqe::area::{Area, AreaSettings, Onboarding, ParkLimits, RecoverError};
 use mqe::frame::{FRAME_BYTES_MAX, Limits};
 use mqe::{Now, StoreIdentity};
 use store::{Batch, Recovered};
@@ -42,6 +43,11 @@ pub(crate) fn area(
         device_bytes_max: devices.bytes_max,
         total_bytes_max: half_of_disk(&config.store.directory),
         index_bytes_max: config.store.index_bytes_max,
+        park: ParkLimits {
+            messages_max: config.park.messages_max,
+            bytes_max: config.park.bytes_max,
+            time_max: Duration::from_secs(u64::from(config.park.hours_max) * 3600),
+        },
         ..AreaSettings::new(config.gateway.name, StoreIdentity(identity.store))
     };
     let now = Now { wall_ms: now.wall_ms, instant: now.instant };

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use mq_wire::Reason;
 
-pub(crate) use address::{Addressing, dead_letter, delivery};
+#[cfg(test)]
+pub(crate) use address::delivery;
+pub(crate) use address::{Addressing, dead_letter};
 pub(crate) use control::{SourceControl, SourceKind, Sources, State, Wanted};
 pub(crate) use exits::{Exits, exit_reports};
 pub(crate) use listener::{BatchLimits, Listener, Pause, Taken, TransmissionQueue};

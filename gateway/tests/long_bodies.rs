@@ -88,8 +88,8 @@ async fn a_long_message_lies_in_one_file_on_its_way_to_a_device_and_back() {
     assert_eq!(service.figure(folder, "body_bytes").await, 3_000_000);
     assert!(service.figure(folder, "written_bytes").await < 500_000, "no record repeats it");
 
-    // No device has that name: the dead letter has a header, and the same file.
-    service.tool(folder, &["amqsput", "ORDERS%STRANGER", "GATE1", "--persistent", "--file", "down"]).await;
+    // The gateway has no such queue: the dead letter has a header, and the same file.
+    service.tool(folder, &["amqsput", "NOWHERE", "GATE1", "--persistent", "--file", "down"]).await;
 
     drop(service);
     let service = Service::start(folder);

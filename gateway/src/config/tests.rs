@@ -74,7 +74,6 @@ fn mistakes_and_what_is_said_about_them() {
     );
     check("gateway = 1", "f.toml:1:11: `gateway` is a section: write [gateway] above its keys");
     check("[tls]\nkey = 'x'", "f.toml:1:2: [tls] is not supported by this version: leave it out");
-    check("[[source]]\nname = 'x'", "f.toml:1:3: [source] is not supported by this version: leave it out");
 }
 
 #[test]

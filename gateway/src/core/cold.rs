@@ -27,11 +27,13 @@ const LOST_MAX: usize = 100;
 type Leaving = (u32, u32, Bytes);
 
 /// Entries to be brought.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Load {
     number: u32,
     parts: u32,
     last: store::Id,
+    /// Messages that have ended and are in the store still.
+    ended: Vec<store::Id>,
 }
 
 /// What came of a job.
@@ -93,8 +95,8 @@ impl Core {
                 ColdWork::Evict { number, part, entries } => {
                     self.cold.leaving.push_back((number, part, entries));
                 }
-                ColdWork::Load { number, parts, last } => {
-                    self.cold.coming.push_back(Load { number, parts, last });
+                ColdWork::Load { number, parts, last, ended } => {
+                    self.cold.coming.push_back(Load { number, parts, last, ended });
                 }
             }
         }
@@ -115,7 +117,8 @@ impl Core {
         let Some(load) = self.cold.missing.pop_front() else { return };
         self.cold.is_rebuilding = true;
         let ticket = self.store.entries(owner_of(load.number));
-        let read = move || Ok(cold_entries(&ticket.read()?, load.last));
+        let ended = load.ended.clone();
+        let read = move || Ok(cold_entries(&ticket.read()?, load.last, &ended));
         self.job(read, move |entries| ColdDone::Rebuilt(load, entries.unwrap_or(Err(StoreError::Stopped))));
     }
 
@@ -135,7 +138,8 @@ impl Core {
             ColdDone::Loaded(outcomes) => {
                 self.cold.is_loading = false;
                 for (load, entries) in outcomes {
-                    let loaded = entries.is_some_and(|entries| self.loaded(load, &entries, turn).is_ok());
+                    let loaded =
+                        entries.is_some_and(|entries| self.loaded(load.number, &entries, turn).is_ok());
                     if !loaded {
                         self.cold.missing.push_back(load);
                     }
@@ -144,7 +148,7 @@ impl Core {
             ColdDone::Rebuilt(load, entries) => {
                 self.cold.is_rebuilding = false;
                 let loaded = entries.map_err(|error| error.to_string());
-                let loaded = loaded.and_then(|entries| self.loaded(load, &entries, turn));
+                let loaded = loaded.and_then(|entries| self.loaded(load.number, &entries, turn));
                 match loaded {
                     Ok(()) => self.lasting.cold.rebuilds += 1,
                     Err(why) => self.lost(load.number, &why, turn),
@@ -153,12 +157,12 @@ impl Core {
         }
     }
 
-    fn loaded(&mut self, load: Load, entries: &[u8], turn: &mut Turn) -> Result<(), String> {
+    fn loaded(&mut self, number: u32, entries: &[u8], turn: &mut Turn) -> Result<(), String> {
         self.area
-            .loaded(load.number, entries, &mut turn.batch, &mut turn.area)
+            .loaded(number, entries, &mut turn.batch, &mut turn.area)
             .map_err(|error| error.to_string())?;
         self.lasting.cold.loads += 1;
-        self.cold.lost.remove(&load.number);
+        self.cold.lost.remove(&number);
         Ok(())
     }
 

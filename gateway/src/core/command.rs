@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::bodies::Records;
 use super::cold::ColdDone;
+use super::owed::OwedRecord;
 use super::read_first::ReadRecord;
 use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     DeviceClosed { conn: mqe::ConnId },
     /// A message that a device refused for good, read.
     Rejected { rejected: Box<RejectedMessage> },
+    /// A message for which something is owed, read.
+    Owed { owed: Box<OwedRecord> },
     /// Lock what comes next on a transmission queue.
     Lock {
         queue: QName,

@@ -144,10 +144,11 @@ impl Core {
             Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(()),
             // A full device that never comes must not hold up the one that puts: as with messages from MQ.
             Err(undelivered @ Undelivered::Full { .. }) => {
+                let (queue, q_mgr) = message.address(other);
                 let dead = DeadLetter {
                     reason: undelivered.reason(),
-                    queue: message.queue,
-                    q_mgr: other.queue_manager(),
+                    queue,
+                    q_mgr,
                     md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
                     body: message.payload,
                     file: message.file,
@@ -159,7 +160,7 @@ impl Core {
     }
 
     /// The end of a unit that shall not become real.
-    fn drop_unit(&mut self, unit: UnitId, turn: &mut Turn) {
+    pub(super) fn drop_unit(&mut self, unit: UnitId, turn: &mut Turn) {
         self.queue_manager.unit_dropped(unit, &mut turn.batch);
         let written = self.area.unit_dropped(unit);
         if !written.is_empty() {
@@ -196,10 +197,11 @@ impl Core {
         };
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+        let (queue, q_mgr) = message.address(&device);
         let dead = DeadLetter {
             reason,
-            queue: message.queue,
-            q_mgr: device.queue_manager(),
+            queue,
+            q_mgr,
             // An expired one is dead-lettered all the same: the device has spoken.
             md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
             body: message.payload,

@@ -8,10 +8,11 @@ use mq_wire::{
 };
 use mqe::area::{Accepted, Undelivered};
 use mqe::{DeviceMessage, DeviceName};
-use qmgr::{Holder, PutContext, Putter, Rights, RouteOutcome, UnitPut};
-use store::{Commit, Id, UnitId};
+use qmgr::{Holder, PutContext, Putter, ReportKind, Rights, RouteOutcome, UnitPut};
+use store::{Commit, Id};
 
 use super::command::{DeadLetter, Delivery, HandOver, HandedOver, Refused, RefusedBy, TakenKey};
+use super::owed::EXPIRED;
 use super::turn::{Core, Turn};
 use crate::source;
 
@@ -112,10 +113,12 @@ impl Core {
         };
         let letter = |reason| source::dead_letter(original, file.clone(), reason);
         match delivery {
-            Delivery::Device { device, message } => self.to_device_in_unit(device, message, unit, turn),
+            Delivery::Device { device, message } => self.to_device_in_unit(device, message, commit, turn),
             Delivery::Park { device, message } => {
-                let _ = (device, message);
-                Err(Refusal::by_reason(Reason::Q_FULL, "the park area", RefusedBy::Park))
+                match self.area.park(turn.mqe_now(), device, message, unit, &mut turn.batch) {
+                    Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(Went::Parked),
+                    Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Park)),
+                }
             }
             Delivery::Queue { message } => self.to_own_queue(message, commit, turn),
             Delivery::Undeliverable { reason, why } => Err(Refusal {
@@ -146,11 +149,24 @@ impl Core {
         &mut self,
         device: &DeviceName,
         message: &DeviceMessage,
-        unit: UnitId,
+        commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<Went, Refusal> {
+        let unit = commit.unit.unwrap_or_else(|| turn.batch.new_unit());
         match self.area.accept(turn.mqe_now(), device, message, unit, &mut turn.batch) {
-            Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(Went::Moved),
+            Ok(accepted) => {
+                let kind = match accepted {
+                    Accepted::Stored(_) => ReportKind::Arrival,
+                    Accepted::Expired => ReportKind::Expiration,
+                };
+                let (now, md) = (turn.qmgr_now(), &message.descriptor);
+                if kind.is_wanted(md) {
+                    let left = message.to_mq(turn.now.wall_ms).map_or(EXPIRED, |md| md.expiry);
+                    let (manager, batch) = (&mut self.queue_manager, &mut turn.batch);
+                    manager.report_in_unit(now, kind, md, &message.payload, left, commit, batch);
+                }
+                Ok(Went::Moved)
+            }
             Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Destination)),
         }
     }
@@ -164,9 +180,9 @@ impl Core {
         turn: &mut Turn,
     ) -> Result<Went, Refusal> {
         let refused = |reason| Refusal::by_reason(reason, "a queue of the gateway", RefusedBy::Destination);
-        if let (Some((device, queue)), Some(unit)) = (self.tokens.find(&message.queue), commit.unit) {
+        if let Some((device, queue)) = self.tokens.find(&message.queue) {
             let message = DeviceMessage { queue, ..message.clone() };
-            return self.to_device_in_unit(&device, &message, unit, turn);
+            return self.to_device_in_unit(&device, &message, commit, turn);
         }
         let route = self.queue_manager.explain_route(message.queue, QMgrName::BLANK);
         match route.outcome {
@@ -196,7 +212,7 @@ impl Core {
     /// The end of a unit that queue manager and area have written into.
     pub(super) fn make_real(&mut self, mut commit: Commit, turn: &mut Turn) {
         let Some(unit) = commit.unit else { return };
-        self.area.seal_unit(unit, &mut commit);
+        self.area.seal_unit(turn.mqe_now(), unit, &mut commit);
         if commit.kills.is_empty() && commit.changes.is_empty() {
             // Nothing was written ahead either: every message brings a kill or a change.
             return;

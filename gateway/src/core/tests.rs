@@ -327,6 +327,75 @@ fn an_exception_is_reported_and_the_message_is_discarded_if_that_is_wanted() {
     assert!(harness.get("DEV.QUEUE.1").is_none());
 }
 
+/// Reports of the gateway: when a message is stored for its device, and when it expires there (mqe.md 9.4, 2).
+#[test]
+fn arrival_and_expiry_at_a_device_are_reported_to_the_sender() {
+    let mut harness = Harness::new();
+    let reply_to_q = QName::new("DEV.QUEUE.1").unwrap();
+    let report = ReportOptions::COA | ReportOptions::EXPIRATION_WITH_FULL_DATA;
+    harness.put_md(
+        "ORDERS%DEV1",
+        "GATE1",
+        Mqmd { report, reply_to_q, expiry: 1, ..Mqmd::default() },
+        "short",
+    );
+    let locked = harness.lock();
+    assert_eq!(harness.hand_over(Harness::deliveries(&locked)).0.moved, 1);
+    let feedback =
+        |record: &Record| Mqmd::decode(&mut Reader::new(&record.envelope, Coding::NATIVE)).unwrap().feedback;
+    assert_eq!(feedback(&harness.get("DEV.QUEUE.1").unwrap()), mq_wire::Feedback::COA);
+    // Time passes: the area ends it, and owes the report.
+    let mut turn = harness.core.begin();
+    turn.now.wall_ms += 60_000;
+    turn.now.instant += std::time::Duration::from_secs(60);
+    let (now, later) = (turn.mqe_now(), turn.now);
+    for _ in 0..2 {
+        harness.core.area.handle_timeout(now, &mut turn.batch, &mut turn.area);
+    }
+    let owes = turn.area.pop().unwrap();
+    harness.core.submit(turn);
+    let mqe::area::AreaEffect::Owes { id, place, device, owed } = owes else { panic!("{owes:?}") };
+    let record = harness.core.store().body(id, place).read();
+    let mut turn = harness.core.begin();
+    turn.now = later;
+    harness.core.pay(super::owed::OwedRecord::new(id, device, owed, record), &mut turn);
+    harness.core.submit(turn);
+    let report = harness.get("DEV.QUEUE.1").unwrap();
+    assert_eq!((feedback(&report), &report.body[..]), (mq_wire::Feedback::EXPIRATION, &b"short"[..]));
+    assert_eq!((harness.core.area.owed(), harness.core.area.bytes()), (0, 0));
+}
+
+#[test]
+fn a_reply_token_leads_to_the_queue_of_its_device() {
+    let mut harness = Harness::new();
+    let (device, queue) = (DeviceName::new("DEV1").unwrap(), QName::new("ANSWERS").unwrap());
+    let token = super::tokens::reply_token(&device, &queue);
+    let mut commit = store::Commit::default();
+    assert_eq!(harness.core.tokens.add(token, device, queue, &mut commit), Ok(true));
+    harness.put(&token.to_string(), "GATE1", "the answer");
+    harness.put("DEV.QUEUE.1", "GATE1", "for the gateway itself");
+    harness.put("NOWHERE", "GATE1", "for nobody");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.refused.len()), (2, 1));
+    assert_eq!(handed_over.refused[0].reason, Reason::UNKNOWN_OBJECT_NAME);
+    assert_eq!(harness.waiting("DEV1"), 1);
+    assert_eq!(&harness.get("DEV.QUEUE.1").unwrap().body[..], b"for the gateway itself");
+}
+
+/// A queue of the gateway that leads back to it would make a message circle for ever.
+#[test]
+fn a_queue_of_the_gateway_never_leads_out_again() {
+    let mut harness = Harness::new();
+    let (answer, _answered) = oneshot::channel();
+    let command = mqsc::read_command("DEFINE QREMOTE(LOOP) RNAME(LOOP) RQMNAME(GATE1)").unwrap();
+    harness.turn(Command::Mqsc { command: Box::new(command), answer });
+    harness.put("LOOP", "GATE1", "round and round");
+    let locked = harness.lock();
+    let (handed_over, _) = harness.hand_over(Harness::deliveries(&locked));
+    assert_eq!((handed_over.moved, handed_over.refused[0].reason), (0, Reason::UNKNOWN_OBJECT_NAME));
+}
+
 #[test]
 fn a_full_device_does_not_block_the_others() {
     let mut harness = Harness::new();

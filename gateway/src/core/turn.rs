@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mq_wire::{PutOptions, QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use qmgr::{CallId, ConnId, Effect, QueueManager, Reply, Verb};
-use store::{Batch, Position, Store, StoreError};
+use store::{Batch, Id, Position, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -442,6 +442,7 @@ impl Core {
             }
             Command::DevicePuts { conn, puts } => self.device_puts(conn, puts, turn),
             Command::Rejected { rejected } => self.rejected(*rejected, turn),
+            Command::Owed { owed } => self.pay(*owed, turn),
             Command::Lock { queue, holder, limits, answer } => {
                 // Each time: the queue may have been defined, or defined again, since.
                 self.queue_manager.watch(&queue);
@@ -476,14 +477,7 @@ impl Core {
                 reply(answer, MqscResult { outcome, needs: needs(&turn.batch) });
             }
             Command::Cold(done) => self.cold_done(done, turn),
-            Command::Damaged { id, what } => {
-                // Told once: who asks for it again finds the same.
-                let damaged = &mut self.lasting.damaged;
-                if damaged.len() < DAMAGED_MAX && !damaged.contains_key(&id) {
-                    tracing::error!(what, "a stored message cannot be read");
-                    damaged.insert(id, what);
-                }
-            }
+            Command::Damaged { id, what } => self.damaged(id, what),
             Command::Status { answer } => {
                 self.begin_walk(Walk::status(answer));
             }
@@ -506,6 +500,15 @@ impl Core {
                 self.queue_manager.stopping(&mut turn.mq);
             }
             Command::Stop => self.stopped = true,
+        }
+    }
+
+    /// A stored message cannot be read. Told once: who asks for it again finds the same.
+    pub(super) fn damaged(&mut self, id: Id, what: String) {
+        let damaged = &mut self.lasting.damaged;
+        if damaged.len() < DAMAGED_MAX && !damaged.contains_key(&id) {
+            tracing::error!(what, "a stored message cannot be read");
+            damaged.insert(id, what);
         }
     }
 
@@ -600,6 +603,10 @@ impl Core {
                 self.to_device(conn, ToDevice::Message { needs, request, head, body, bytes });
             }
             AreaEffect::Close { conn, why } => self.to_device(conn, ToDevice::Close { why }),
+            AreaEffect::Owes { id, place, device, owed } => {
+                let body = self.store.body(id, place);
+                self.owed_later(id, device, owed, body);
+            }
             AreaEffect::DeadLetter { device, uid, place, reason } => {
                 let body = self.store.body(uid.id, place);
                 self.dead_letter_later(device, uid, body, reason);

@@ -113,7 +113,7 @@ mod tests {
         let message = DeviceMessage::new(QName::new("ORDERS").unwrap(), "one".into());
         area.accept(now, &device, &message, unit, &mut batch).unwrap();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-        area.seal_unit(unit, &mut commit);
+        area.seal_unit(now, unit, &mut commit);
         batch.commit(commit);
         area.unit_is_real(now, unit, &mut batch, &mut Vec::new());
         store.submit(batch);

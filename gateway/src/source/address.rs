@@ -24,7 +24,7 @@ pub(crate) struct Addressing {
 pub(crate) fn delivery(
     message: ExitMessage,
     addressing: &Addressing,
-    _original: &ExitMessage,
+    original: &ExitMessage,
     expiry_ms: u64,
 ) -> Delivery {
     let undeliverable = |reason, why: &str| Delivery::Undeliverable { reason, why: why.to_owned() };
@@ -35,7 +35,8 @@ pub(crate) fn delivery(
     let mut message = DeviceMessage::from_mq(queue, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
     // The embedded descriptor has the expiry of the time of the put; what counts is when the store says it is over.
     message.expiry_ms = Some(expiry_ms).filter(|at| *at > 0);
-    let message = Box::new(message);
+    let (via_queue, via_qmgr) = addressed_to(original);
+    let message = Box::new(message.with_via(via_queue, via_qmgr));
     if addressing.names.contains(&xqh.remote_q_mgr_name) {
         return Delivery::Queue { message };
     }

@@ -20,8 +20,7 @@ fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
     let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
     // Queue name at the gateway and the reason: what MQOPEN would say to such a name (mq-objects.md 10.5, 10.6).
     let bad = [
-        ("ORDERS%XYZ", Reason::UNKNOWN_REMOTE_Q_MGR),
-        ("ORDERS", Reason::UNKNOWN_REMOTE_Q_MGR),
+        ("ORDERS", Reason::UNKNOWN_OBJECT_NAME),
         ("%DEV00001", Reason::UNKNOWN_OBJECT_NAME),
         ("ORDERS%", Reason::UNKNOWN_OBJECT_Q_MGR),
         ("%", Reason::UNKNOWN_OBJECT_NAME),

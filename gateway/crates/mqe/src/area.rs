@@ -20,6 +20,8 @@ mod intake;
 mod keys;
 mod moved;
 mod onboard;
+mod owed;
+mod park;
 mod puts;
 mod queue;
 mod recover;
@@ -45,6 +47,8 @@ pub use counters::{Counter, Counters};
 pub use device::owner as owner_of;
 pub use intake::{Accepted, Undelivered};
 pub use onboard::OnboardError;
+pub use owed::Owed;
+pub use park::{ParkLimits, ParkedView};
 pub use puts::{PutCheck, PutGone};
 pub use recover::RecoverError;
 pub use view::{DeviceView, MessageState, MessageView};
@@ -80,6 +84,8 @@ pub struct AreaSettings {
     pub index_bytes_max: u64,
     /// What becomes of non-persistent messages at a start (mqe.md 2.6, 10: `np_class`).
     pub non_persistent: NonPersistent,
+    /// What the park area holds.
+    pub park: ParkLimits,
 }
 
 impl AreaSettings {
@@ -99,6 +105,7 @@ impl AreaSettings {
             sweep_every: Duration::from_secs(30),
             index_bytes_max: 1 << 30,
             non_persistent: NonPersistent::LikePersistent,
+            park: ParkLimits::default(),
         }
     }
 }
@@ -159,6 +166,18 @@ pub enum AreaEffect {
         /// Why, for the log.
         why: ErrorCode,
     },
+    /// A message has ended, and something is owed for that: read it, do it, and call [`Area::paid`] in that unit; or
+    /// [`Area::unpaid`], if it cannot be done now.
+    Owes {
+        /// The message.
+        id: Id,
+        /// Where it lies.
+        place: Place,
+        /// Whose it was.
+        device: DeviceName,
+        /// What is owed.
+        owed: Owed,
+    },
     /// A device refused a message for good: read it, put it to the dead-letter queue with `reason`, and call
     /// [`Area::finish_reject`] in the unit of that put. Where that does not come about nothing need be said: it comes
     /// again after [`AreaSettings::resend_after`], and when the device repeats its refusal.
@@ -202,6 +221,10 @@ pub struct Area {
     /// Devices with a purge that has not come to its end.
     clearing: BTreeSet<u32>,
     cold: cold::Cold,
+    debts: owed::Debts,
+    parked: park::Parked,
+    /// Devices that are not known, and for which messages are parked.
+    parked_numbers: BTreeSet<u32>,
 }
 
 impl Area {

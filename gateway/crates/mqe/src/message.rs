@@ -11,6 +11,7 @@ use mq_wire::{
 
 use store::BodyFile;
 
+use crate::DeviceName;
 use crate::fields::{Fields, Value};
 use crate::wire::{DecodeError, DecodeErrorKind};
 
@@ -24,6 +25,11 @@ pub struct DeviceMessage {
     pub queue: QName,
     /// The queue manager that first took it; blank where that is not known.
     pub origin_qmgr: QMgrName,
+    /// The queue that it was sent to, as the application named it: what a dead letter says of it. Blank where that is its
+    /// queue at the device.
+    pub via_queue: QName,
+    /// And the queue manager.
+    pub via_qmgr: QMgrName,
     /// When it expires: wall clock milliseconds since 1970.
     pub expiry_ms: Option<u64>,
     /// The descriptor, version 2. Priority and persistence are resolved; `expiry` is not used (see `expiry_ms`).
@@ -46,6 +52,8 @@ impl DeviceMessage {
         Self {
             queue,
             origin_qmgr: QMgrName::BLANK,
+            via_queue: QName::BLANK,
+            via_qmgr: QMgrName::BLANK,
             expiry_ms: None,
             descriptor: plain(),
             properties: Fields::new(),
@@ -77,8 +85,21 @@ impl DeviceMessage {
             persistence,
             ..descriptor.clone()
         };
-        let properties = Fields::new();
-        Self { queue, origin_qmgr, expiry_ms, descriptor, properties, payload, file: None }
+        Self { origin_qmgr, expiry_ms, descriptor, ..Self::new(queue, payload) }
+    }
+
+    /// The same; the application had sent it to this address.
+    pub fn with_via(self, via_queue: QName, via_qmgr: QMgrName) -> Self {
+        Self { via_queue, via_qmgr, ..self }
+    }
+
+    /// Where it was sent, as a dead-letter header says it, when it was for this device.
+    pub fn address(&self, device: &DeviceName) -> (QName, QMgrName) {
+        if self.via_queue.is_blank() {
+            (self.queue, device.queue_manager())
+        } else {
+            (self.via_queue, self.via_qmgr)
+        }
     }
 
     /// The same; the end of its payload lies in this file already, as many bytes as the file has.
@@ -116,6 +137,8 @@ impl DeviceMessage {
         let mut fields = Fields::new();
         text(&mut fields, QUEUE, self.queue.0);
         text(&mut fields, ORIGIN, self.origin_qmgr.0);
+        text(&mut fields, VIA_QUEUE, self.via_queue.0);
+        text(&mut fields, VIA_QMGR, self.via_qmgr.0);
         if let Some(at) = self.expiry_ms {
             fields.put(EXPIRES, Value::Long(i64::try_from(at).unwrap_or(i64::MAX)));
         }
@@ -165,6 +188,8 @@ impl DeviceMessage {
         if !origin_qmgr.is_valid() {
             return Err(wrong(ORIGIN, DecodeErrorKind::Name));
         }
+        // What an application wrote, which need not be a name.
+        let (via_queue, via_qmgr) = (QName(chars(&fields, VIA_QUEUE)?), QMgrName(chars(&fields, VIA_QMGR)?));
         let base = plain();
         let int = |name: &'static str, default: i32| match fields.get(name) {
             None => Ok(default),
@@ -221,12 +246,15 @@ impl DeviceMessage {
             original_length: int(ORIGINAL_LENGTH, base.original_length)?,
             ..base
         };
-        Ok(Self { queue, origin_qmgr, expiry_ms, descriptor, properties, payload, file: None })
+        let message = Self { origin_qmgr, expiry_ms, descriptor, properties, ..Self::new(queue, payload) };
+        Ok(message.with_via(via_queue, via_qmgr))
     }
 }
 
 const QUEUE: &str = "queue";
 const ORIGIN: &str = "origin";
+const VIA_QUEUE: &str = "via_queue";
+const VIA_QMGR: &str = "via_qmgr";
 const EXPIRES: &str = "expires";
 const PRIORITY: &str = "priority";
 const PERSISTENT: &str = "persistent";

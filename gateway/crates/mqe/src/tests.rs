@@ -10,6 +10,7 @@ mod general;
 mod ledger;
 mod memory;
 mod moved;
+mod owed;
 mod pair;
 mod random;
 mod rest;

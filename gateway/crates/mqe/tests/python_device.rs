@@ -58,7 +58,7 @@ impl Gateway {
             let unit = batch.new_unit();
             area.accept(now, &device, &message, unit, batch).unwrap();
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-            area.seal_unit(unit, &mut commit);
+            area.seal_unit(now, unit, &mut commit);
             batch.commit(commit);
             area.unit_is_real(now, unit, batch, out);
         });

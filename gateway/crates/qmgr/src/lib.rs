@@ -99,7 +99,7 @@ pub use error::{RecordError, StartError};
 pub use local::{ChannelView, Holder, Locked, PutContext, PutOutcome, Putter, QueueView, UnitPut};
 pub use manager::QueueManager;
 pub use mismatch::Mismatch;
-pub use report::Undelivered;
+pub use report::{ReportKind, ReportMessage, Undelivered, report_message};
 pub use route::{RouteExplanation, RouteOutcome};
 pub use settings::{Limits, Settings};
 pub use verb::{

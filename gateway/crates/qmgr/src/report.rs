@@ -32,9 +32,12 @@ const EXPIRED: i32 = 600;
 
 /// What a report tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum ReportKind {
+    /// The message has arrived (COA).
     Arrival,
+    /// It was delivered (COD).
     Delivery,
+    /// It has expired.
     Expiration,
     /// With the reason why the message could not be delivered.
     Exception(Feedback),
@@ -49,7 +52,7 @@ pub enum Undelivered {
     Discard,
 }
 
-impl Kind {
+impl ReportKind {
     /// Options that ask for the report: plain, with data, with full data.
     fn options(self) -> [ReportOptions; 3] {
         match self {
@@ -74,7 +77,7 @@ impl Kind {
 
     /// Whether the message asks for it. Neither arrival nor delivery is what happens on a transmission queue or a
     /// dead-letter queue: the formats of their messages say so.
-    pub(crate) fn is_wanted(self, md: &Mqmd) -> bool {
+    pub fn is_wanted(self, md: &Mqmd) -> bool {
         let confirms = matches!(self, Self::Arrival | Self::Delivery);
         let elsewhere = md.format == FormatName::XMIT_Q_HEADER || md.format == FormatName::DEAD_LETTER_HEADER;
         md.report.contains(self.options()[0]) && !(confirms && elsewhere)
@@ -103,7 +106,57 @@ impl Kind {
     }
 }
 
+/// A report for another queue manager to put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportMessage {
+    /// The queue that it is for.
+    pub queue: QName,
+    /// And its queue manager.
+    pub q_mgr: QMgrName,
+    /// Its descriptor; without a message id, so that it gets a new one, if the message does not want its own passed on.
+    pub md: Mqmd,
+    /// Its data.
+    pub body: Bytes,
+}
+
+/// The report that a message asks for, made by `this`; `expiry` is what is left of the message's, in tenths of a second.
+/// None if it asks for none.
+pub fn report_message(
+    now: Now,
+    this: QMgrName,
+    kind: ReportKind,
+    md: &Mqmd,
+    data: &Bytes,
+    expiry: i32,
+) -> Option<ReportMessage> {
+    kind.is_wanted(md).then(|| ReportMessage {
+        queue: md.reply_to_q,
+        q_mgr: md.reply_to_q_mgr,
+        md: describe(now, this, kind, md, data.len(), expiry, MsgId::NONE),
+        body: kind.data(md, data),
+    })
+}
+
 impl QueueManager {
+    /// Reports, in the unit of work of the owner's commit record, on a message that is not of a queue of this queue
+    /// manager any more, if it asks for that. `expiry` is what is left of its time, in tenths of a second.
+    #[expect(clippy::too_many_arguments, reason = "the message, the report on it, and where it is written")]
+    pub fn report_in_unit(
+        &mut self,
+        now: Now,
+        kind: ReportKind,
+        md: &Mqmd,
+        body: &Bytes,
+        expiry: i32,
+        commit: &mut Commit,
+        batch: &mut Batch,
+    ) {
+        let Some(unit) = commit.unit.filter(|_| kind.is_wanted(md)) else { return };
+        let mut held = Vec::new();
+        self.report(now, kind, (md, body), expiry, Some(unit), batch, &mut held);
+        self.hold_for_owner(unit, held, commit);
+    }
+
     /// Reports, in the unit of work of the owner's commit record, that a message could not be delivered, if it asks for
     /// that. The feedback is the reason, or a code of mq-objects.md 2.4. Says what is to become of the message itself.
     pub fn exception_report(
@@ -117,7 +170,7 @@ impl QueueManager {
     ) -> Result<Undelivered, Reason> {
         let unit = commit.unit.ok_or(Reason::UOW_NOT_AVAILABLE)?;
         let mut held = Vec::new();
-        let kind = Kind::Exception(feedback);
+        let kind = ReportKind::Exception(feedback);
         if kind.is_wanted(md) {
             self.report(now, kind, (md, body), md.expiry, Some(unit), batch, &mut held);
         }
@@ -150,13 +203,13 @@ impl QueueManager {
         out: &mut Vec<Effect>,
     ) -> bool {
         if !in_unit {
-            return self.end_with_report(now, Kind::Delivery, record, expiry, end, batch, out);
+            return self.end_with_report(now, ReportKind::Delivery, record, expiry, end, batch, out);
         }
-        let Some((md, body)) = asking(Kind::Delivery, record) else { return false };
+        let Some((md, body)) = asking(ReportKind::Delivery, record) else { return false };
         let Some(connection) = self.connections.get(&conn) else { return false };
         let unit = connection.unit.id.unwrap_or_else(|| batch.new_unit());
         let mut held = Vec::new();
-        self.report(now, Kind::Delivery, (&md, body), expiry, Some(unit), batch, &mut held);
+        self.report(now, ReportKind::Delivery, (&md, body), expiry, Some(unit), batch, &mut held);
         if let Some(connection) = self.connections.get_mut(&conn).filter(|_| !held.is_empty()) {
             connection.unit.id = Some(unit);
             connection.unit.puts.extend(held.into_iter().map(|held| self.held.add(held)));
@@ -173,7 +226,7 @@ impl QueueManager {
         batch: &mut Batch,
         out: &mut Vec<Effect>,
     ) {
-        self.end_with_report(now, Kind::Expiration, record, EXPIRED, end, batch, out);
+        self.end_with_report(now, ReportKind::Expiration, record, EXPIRED, end, batch, out);
     }
 
     /// Writes the end of a message and the report on it, both or neither.
@@ -181,7 +234,7 @@ impl QueueManager {
     fn end_with_report(
         &mut self,
         now: Now,
-        kind: Kind,
+        kind: ReportKind,
         record: Option<(&Bytes, &Bytes)>,
         expiry: i32,
         mut end: Commit,
@@ -209,7 +262,7 @@ impl QueueManager {
     pub(crate) fn report(
         &mut self,
         now: Now,
-        kind: Kind,
+        kind: ReportKind,
         (md, data): (&Mqmd, &Bytes),
         expiry: i32,
         unit: Option<UnitId>,
@@ -324,7 +377,7 @@ impl QueueManager {
 }
 
 /// The descriptor and the data of a message that asks for the report.
-fn asking<'a>(kind: Kind, record: Option<(&Bytes, &'a Bytes)>) -> Option<(Mqmd, &'a Bytes)> {
+fn asking<'a>(kind: ReportKind, record: Option<(&Bytes, &'a Bytes)>) -> Option<(Mqmd, &'a Bytes)> {
     let (envelope, body) = record?;
     let md = Mqmd::decode(&mut Reader::new(envelope, Coding::NATIVE)).ok()?;
     kind.is_wanted(&md).then_some((md, body))
@@ -335,7 +388,7 @@ fn asking<'a>(kind: Kind, record: Option<(&Bytes, &'a Bytes)>) -> Option<(Mqmd, 
 fn describe(
     now: Now,
     this: QMgrName,
-    kind: Kind,
+    kind: ReportKind,
     md: &Mqmd,
     length: usize,
     expiry: i32,

@@ -17,7 +17,7 @@ use store::{Commit, Id};
 use crate::error::RecordError;
 use crate::index::{Entry, Flags};
 use crate::object::key;
-use crate::report::Kind;
+use crate::report::ReportKind;
 use crate::verb::Properties;
 
 /// See the module's text.
@@ -51,10 +51,10 @@ impl Special {
     /// What is special about a message, if anything is.
     pub(crate) fn of(md: &Mqmd, properties: Properties) -> Option<Self> {
         let mut report = md.report;
-        if !Kind::Delivery.is_wanted(md) {
+        if !ReportKind::Delivery.is_wanted(md) {
             report.remove(ReportOptions::COD_WITH_FULL_DATA);
         }
-        if !Kind::Expiration.is_wanted(md) {
+        if !ReportKind::Expiration.is_wanted(md) {
             report.remove(ReportOptions::EXPIRATION_WITH_FULL_DATA);
         }
         let wanted = ReportOptions::COD_WITH_FULL_DATA | ReportOptions::EXPIRATION_WITH_FULL_DATA;

@@ -54,15 +54,18 @@ pub enum ColdWork {
         number: u32,
         /// Parts from 0 on, this one excluded.
         parts: u32,
-        /// The highest id among them: no other message of the device has an id up to it.
+        /// The highest id among them: no other message of the device has an id up to it, but those that have ended.
         last: Id,
+        /// Messages of it that have ended and are in the store still.
+        ended: Vec<Id>,
     },
 }
 
 /// What [`Area::loaded`] takes, out of all messages of a device that are in the store; `last` is that of the
 /// [`ColdWork::Load`].
-pub fn cold_entries(messages: &[RecoveredMessage], last: Id) -> Vec<u8> {
-    let entries: Vec<Entry> = messages.iter().filter(|message| message.id <= last).map(entry_of).collect();
+pub fn cold_entries(messages: &[RecoveredMessage], last: Id, ended: &[Id]) -> Vec<u8> {
+    let wanted = messages.iter().filter(|message| message.id <= last && !ended.contains(&message.id));
+    let entries: Vec<Entry> = wanted.map(entry_of).collect();
     entry_bytes(entries.len(), entries.into_iter())
 }
 
@@ -188,7 +191,9 @@ impl Cold {
     fn ask_for(&mut self, number: u32) {
         if let Some(away) = self.away.get_mut(&number).filter(|away| !away.loading) {
             away.loading = true;
-            self.work.push_back(ColdWork::Load { number, parts: away.parts, last: away.last });
+            // What has ended is filled in when it is polled.
+            let ended = Vec::new();
+            self.work.push_back(ColdWork::Load { number, parts: away.parts, last: away.last, ended });
         }
     }
 }
@@ -196,7 +201,13 @@ impl Cold {
 impl Area {
     /// What the owner must do with entries, in this order.
     pub fn poll_cold(&mut self) -> Option<ColdWork> {
-        self.cold.work.pop_front()
+        let mut work = self.cold.work.pop_front();
+        if let Some(ColdWork::Load { number, ended, .. }) = &mut work
+            && let Some(device) = self.devices.get(*number)
+        {
+            *ended = self.debts.of(&device.name);
+        }
+        work
     }
 
     /// The owner keeps what it was asked to. If the entries have changed meanwhile they stay, and what was kept is void;
@@ -358,7 +369,13 @@ impl Area {
         let cold = &mut self.cold;
         let Some(device) = self.devices.get_mut(number) else { return };
         let busy = cold.leaving.contains_key(&number) || cold.is_coming(number);
-        if busy || !is_at_rest(device) || device.queue.is_empty() || device.flags.set(Flags::RECENT, false) {
+        let parked = self.parked_numbers.contains(&number);
+        if busy
+            || parked
+            || !is_at_rest(device)
+            || device.queue.is_empty()
+            || device.flags.set(Flags::RECENT, false)
+        {
             return;
         }
         let entries = device.queue.to_bytes();

@@ -50,18 +50,21 @@ counters! {
     PutTaken, "put_taken";
     /// Puts of the device that were refused for good.
     PutRefused, "put_refused";
+    /// Ended on the dead-letter queue, because nobody came for it in time.
+    DeadLettered, "dead_lettered";
 }
 
-const COUNT: usize = 11;
+const COUNT: usize = 12;
 
 /// How a message can end: each does so once.
-const ENDS: [Counter; 6] = [
+const ENDS: [Counter; 7] = [
     Counter::Delivered,
     Counter::Expired,
     Counter::Rejected,
     Counter::Purged,
     Counter::Forced,
     Counter::LostNonPersistent,
+    Counter::DeadLettered,
 ];
 
 /// The counters of a device.

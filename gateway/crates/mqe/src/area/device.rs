@@ -10,6 +10,7 @@ use super::clear::Clearing;
 use super::counters::{Counter, Counters, Counts};
 use super::index::{Index, NEVER};
 use super::keys;
+use super::owed::{Debts, Owed};
 use super::puts::PutMark;
 use super::queue::{Entry, SubQueue};
 use crate::{ConnId, DeviceName, Incarnation, RequestId, Sequence, SessionId};
@@ -65,6 +66,8 @@ impl Flags {
     pub(super) const COUNTED: Self = Self(4);
     /// It was there, or its entries were needed, since the eviction came by.
     pub(super) const RECENT: Self = Self(8);
+    /// It is not known: its messages are parked.
+    pub(super) const PARKED: Self = Self(16);
 
     pub(super) fn is(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
@@ -79,7 +82,7 @@ impl Flags {
 
     /// Those that are in the device's record.
     pub(super) fn to_byte(self) -> u8 {
-        self.0 & (Self::LISTED.0 | Self::RESET.0)
+        self.0 & (Self::LISTED.0 | Self::RESET.0 | Self::PARKED.0)
     }
 
     pub(super) fn from_byte(byte: u8) -> Self {
@@ -283,6 +286,44 @@ impl Device {
     /// The end of a message: its death, and the count. The caller adds the counters to the commit once.
     pub(super) fn end(&mut self, entry: &Entry, how: Counter, commit: &mut Commit) {
         commit.kill(entry.id, entry.place);
+        self.ended(entry, how);
+    }
+
+    /// The same, by delivery or expiry: if the sender wants to hear of that, the record lives on.
+    pub(super) fn end_reported(
+        &mut self,
+        entry: &Entry,
+        how: Counter,
+        now: Instant,
+        debts: &mut Debts,
+        commit: &mut Commit,
+    ) {
+        match how {
+            Counter::Delivered if entry.reports() => {
+                self.end_owing(entry, how, Owed::Delivered, now, debts, commit);
+            }
+            Counter::Expired if entry.reports() => {
+                self.end_owing(entry, how, Owed::Expired, now, debts, commit);
+            }
+            _ => self.end(entry, how, commit),
+        }
+    }
+
+    /// The end of a message for which something is owed.
+    pub(super) fn end_owing(
+        &mut self,
+        entry: &Entry,
+        how: Counter,
+        owed: Owed,
+        now: Instant,
+        debts: &mut Debts,
+        commit: &mut Commit,
+    ) {
+        debts.add((entry.id, entry.place), self.name, owed, now, commit);
+        self.ended(entry, how);
+    }
+
+    fn ended(&mut self, entry: &Entry, how: Counter) {
         self.bytes -= u64::from(entry.length());
         self.count(how, 1);
     }

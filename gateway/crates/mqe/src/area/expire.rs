@@ -51,7 +51,8 @@ impl Area {
         let timer = self.timers.first().map(|(at, _)| *at);
         let sweep = self.index.first_ms().map(|at_ms| self.next_sweep(at_ms));
         let chores = self.has_chores().then_some(self.latest);
-        [timer, sweep, chores, self.next_eviction()].into_iter().flatten().min()
+        let others = [self.next_eviction(), self.debts.next_due(), self.parked.next_look()];
+        [timer, sweep, chores].into_iter().chain(others).flatten().min()
     }
 
     /// Time has come.
@@ -79,6 +80,10 @@ impl Area {
         self.clear_some(batch);
         self.tidy_marks(batch);
         self.evict_some(now);
+        if self.sweep.paused_until.is_none() {
+            self.look_at_parked(now, batch);
+        }
+        self.call_in(now.instant, out);
     }
 
     /// Whether the sweep stands still because the clock jumped, and until when.
@@ -100,8 +105,12 @@ impl Area {
         self.index.resized(before, &device.queue);
         for entry in &entries {
             self.bytes -= u64::from(entry.length());
-            device.end(entry, Counter::Expired, &mut commit);
+            device.end_reported(entry, Counter::Expired, now.instant, &mut self.debts, &mut commit);
         }
+        for entry in &entries {
+            self.left_park(number, entry.id, &mut commit);
+        }
+        let Some(device) = self.devices.get_mut(number) else { return 0 };
         let away_ms = self.cold.next_ms(number, now.wall_ms);
         self.index.looked(device, [next_ms, away_ms].into_iter().flatten().min());
         device.commit(commit, batch, &mut self.newest);

@@ -121,7 +121,8 @@ impl Area {
             if next.is_expired(now.wall_ms) {
                 let Some(entry) = device.queue.pop_first() else { break };
                 self.bytes -= u64::from(entry.length());
-                device.end(&entry, Counter::Expired, &mut commit);
+                let debts = &mut self.debts;
+                device.end_reported(&entry, Counter::Expired, now.instant, debts, &mut commit);
                 expired += 1;
                 continue;
             }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use mq_wire::Reason;
+use bytes::Bytes;
+use mq_wire::{Reason, ReportOptions};
 use store::{Batch, Commit, Kill, NewMessage, UnitId};
 
 use super::counters::Counter;
 use super::device::owner;
 use super::onboard::NoDevice;
 use super::queue::{Entry, LENGTH_MAX};
-use super::{Area, AreaEffect, NonPersistent};
+use super::{Area, AreaEffect, NonPersistent, keys};
 use crate::frame::{Frame, HEAD_BYTES};
 use crate::message::ENVELOPE_BYTES_MAX;
 use crate::{DeviceMessage, DeviceName, Now, RequestId, Uid};
@@ -75,6 +76,14 @@ pub enum Undelivered {
         /// The device.
         device: DeviceName,
     },
+    /// The park area holds as much as it may.
+    #[error("the park area holds {messages} messages and {bytes} bytes, which is its limit")]
+    ParkFull {
+        /// Messages in it.
+        messages: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
     /// It does not fit into a frame, or is longer than a device's message may be.
     #[error("a message of {bytes} bytes for device {device} is longer than {max}")]
     TooBig {
@@ -94,7 +103,7 @@ impl Undelivered {
             Self::UnknownDevice { .. } => Reason::UNKNOWN_REMOTE_Q_MGR,
             Self::BadQueueName { .. } => Reason::UNKNOWN_OBJECT_NAME,
             Self::Full { .. } => Reason::Q_FULL,
-            Self::AllFull { .. } => Reason::Q_SPACE_NOT_AVAILABLE,
+            Self::AllFull { .. } | Self::ParkFull { .. } => Reason::Q_SPACE_NOT_AVAILABLE,
             Self::NoRoom { .. } => Reason::STORAGE_MEDIUM_FULL,
             Self::NotInMemory { .. } => Reason::STORAGE_NOT_AVAILABLE,
             Self::TooBig { .. } => Reason::MSG_TOO_BIG_FOR_Q,
@@ -136,6 +145,17 @@ impl Area {
         batch: &mut Batch,
     ) -> Result<Accepted, Undelivered> {
         let device = *device;
+        let envelope = self.fits(&device, message)?;
+        let number = self.find_or_enrol(&device, batch).map_err(|no| match no {
+            NoDevice::Unknown => Undelivered::UnknownDevice { device },
+            NoDevice::NoRoom => Undelivered::NoRoom { device },
+        })?;
+        self.write_ahead(now, (number, &device), message, envelope, unit, batch)
+    }
+
+    /// The envelope of a message, if it can be one for a device.
+    pub(super) fn fits(&self, device: &DeviceName, message: &DeviceMessage) -> Result<Bytes, Undelivered> {
+        let device = *device;
         if self.is_short() {
             // Before anything is decided: what is refused for good needs room in the dead-letter queue.
             return Err(Undelivered::NoRoom { device });
@@ -154,16 +174,26 @@ impl Area {
         if envelope.len() > ENVELOPE_BYTES_MAX || bytes > max {
             return Err(Undelivered::TooBig { device, bytes, max });
         }
-        let number = self.find_or_enrol(&device, batch).map_err(|no| match no {
-            NoDevice::Unknown => Undelivered::UnknownDevice { device },
-            NoDevice::NoRoom => Undelivered::NoRoom { device },
-        })?;
+        Ok(envelope)
+    }
+
+    /// Writes a message ahead for a device that has a number.
+    pub(super) fn write_ahead(
+        &mut self,
+        now: Now,
+        (number, device): (u32, &DeviceName),
+        message: &DeviceMessage,
+        envelope: Bytes,
+        unit: UnitId,
+        batch: &mut Batch,
+    ) -> Result<Accepted, Undelivered> {
+        let bytes = envelope.len() + message.payload.len();
         let expiry_ms = message.expiry_ms.unwrap_or(0);
         if expiry_ms != 0 && expiry_ms <= now.wall_ms {
             self.units.entry(unit).or_default().expired.push(number);
             return Ok(Accepted::Expired);
         }
-        self.make_room(number, now, bytes as u64, device, batch)?;
+        self.make_room(number, now, bytes as u64, *device, batch)?;
         let persistent =
             message.is_persistent() || self.settings.non_persistent == NonPersistent::LikePersistent;
         let priority = message.priority();
@@ -174,12 +204,13 @@ impl Area {
             priority,
             persistent,
             expiry_ms,
-            tags: [hash(&message.descriptor.msg_id.0), hash(&message.descriptor.correl_id.0)],
+            tags: tags(message),
             envelope,
             body: message.payload.clone(),
             file: message.file.clone().filter(|file| file.length() <= message.payload.len() as u64),
         });
-        let entry = Entry::new(stored.id, stored.place, priority, bytes as u32, expiry_ms, persistent);
+        let entry = Entry::new(stored.id, stored.place, priority, bytes as u32, expiry_ms, persistent)
+            .with_reports(wants_reports(message));
         if let Some(found) = self.devices.get_mut(number) {
             found.unreal += 1;
             found.bytes += bytes as u64;
@@ -189,10 +220,26 @@ impl Area {
         Ok(Accepted::Stored(self.uid(stored.id)))
     }
 
-    /// Adds the counts of the unit to its commit: those of messages that had expired. Called once, in the turn and just
-    /// before the commit is added to the batch.
-    pub fn seal_unit(&mut self, unit: UnitId, commit: &mut Commit) {
-        let Some(OpenUnit { expired, .. }) = self.units.get(&unit) else { return };
+    /// Devices for which messages of a unit had expired: for the note of one that is prepared.
+    pub fn unit_expired(&self, unit: UnitId) -> Vec<u32> {
+        self.units.get(&unit).map(|unit| unit.expired.clone()).unwrap_or_default()
+    }
+
+    /// What the note of a prepared unit said.
+    pub fn adopt_expired(&mut self, unit: UnitId, expired: Vec<u32>) {
+        self.units.entry(unit).or_default().expired = expired;
+    }
+
+    /// Adds the counts of the unit to its commit, of messages that had expired, and since when messages are parked. Called
+    /// once, in the turn and just before the commit is added to the batch.
+    pub fn seal_unit(&mut self, now: Now, unit: UnitId, commit: &mut Commit) {
+        let Some(OpenUnit { stored, expired }) = self.units.get(&unit) else { return };
+        for Written { number, entry } in stored {
+            if self.parked_numbers.contains(number) {
+                commit.set(keys::parked(*number, entry.id), now.wall_ms.to_be_bytes().to_vec());
+                self.parked.add(*number, entry.id, now.wall_ms);
+            }
+        }
         for number in expired {
             if let Some(device) = self.devices.get_mut(*number) {
                 device.count(Counter::Expired, 1);
@@ -290,6 +337,22 @@ impl Area {
             });
         }
     }
+}
+
+/// What the store keeps beside the message: hashes of its ids, and in the lowest bit of the second whether its sender wants
+/// to hear of its end.
+fn tags(message: &DeviceMessage) -> [u64; 2] {
+    let md = &message.descriptor;
+    let reports = u64::from(wants_reports(message));
+    [hash(&md.msg_id.0), (hash(&md.correl_id.0) & !REPORTS_TAG) | reports]
+}
+
+/// The bit of the second tag.
+pub(super) const REPORTS_TAG: u64 = 1;
+
+/// Whether its sender wants to hear of its delivery or of its expiry.
+fn wants_reports(message: &DeviceMessage) -> bool {
+    message.descriptor.report.intersects(ReportOptions::COD | ReportOptions::EXPIRATION)
 }
 
 /// FNV-1a: the store keeps it beside the message, for look-ups by id that come later.

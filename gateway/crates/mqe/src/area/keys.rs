@@ -8,6 +8,8 @@
 //! | `dP` number incarnation | put mark |
 //! | `dT` number id | tombstone: when |
 //! | `dX` number | purge: up to which id, then the ids that stay |
+//! | `dO` id | owed for a message that has ended: what (1), reason (4), the device's name |
+//! | `dK` number id | parked message: when |
 //! | `dI` | identities of the store, each with its first start |
 //! | `dN` | the number of the next device |
 
@@ -25,6 +27,8 @@ pub(super) const COUNTERS: &[u8] = b"dC";
 pub(super) const PUTS: &[u8] = b"dP";
 pub(super) const TOMBSTONE: &[u8] = b"dT";
 pub(super) const CLEARING: &[u8] = b"dX";
+pub(super) const OWED: &[u8] = b"dO";
+pub(super) const PARKED: &[u8] = b"dK";
 pub(super) const IDENTITIES: &[u8] = b"dI";
 pub(super) const NEXT_NUMBER: &[u8] = b"dN";
 
@@ -52,6 +56,14 @@ pub(super) fn puts(number: u32, incarnation: Incarnation) -> Vec<u8> {
 
 pub(super) fn tombstone(number: u32, id: Id) -> Vec<u8> {
     [TOMBSTONE, &number.to_be_bytes(), &id.as_u64().to_be_bytes()].concat()
+}
+
+pub(super) fn owed(id: Id) -> Vec<u8> {
+    [OWED, &id.as_u64().to_be_bytes()].concat()
+}
+
+pub(super) fn parked(number: u32, id: Id) -> Vec<u8> {
+    [PARKED, &number.to_be_bytes(), &id.as_u64().to_be_bytes()].concat()
 }
 
 /// Number and what follows it, of a key behind its two letters.

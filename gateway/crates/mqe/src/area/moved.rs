@@ -10,6 +10,9 @@ impl Area {
     /// that, also not in what was evicted. In the turn, and not
     /// between a method that took a `Commit` and the moment when that commit is added to the batch.
     pub fn moved(&mut self, moved: &Moved) -> bool {
+        if self.debts.set_place(moved.id, moved.to) {
+            return true;
+        }
         let number = number_of(moved.owner);
         let Some(device) = number.and_then(|number| self.devices.get_mut(number)) else { return true };
         if device.queue.set_place(moved.priority, moved.id, moved.to) {

@@ -50,8 +50,13 @@ pub(super) enum NoDevice {
 impl Area {
     /// Adds a device that an operator lists.
     pub fn add_device(&mut self, device: DeviceName, batch: &mut Batch) -> Result<(), OnboardError> {
-        if self.devices.number(&device).is_some() {
-            return Err(OnboardError::Exists { device });
+        match self.devices.number(&device) {
+            Some(number) if self.is_parked(number) => {
+                self.unpark(number, true, batch);
+                return Ok(());
+            }
+            Some(_) => return Err(OnboardError::Exists { device }),
+            None => {}
         }
         if self.is_short() {
             return Err(OnboardError::NoRoom { device });
@@ -120,12 +125,14 @@ impl Area {
     }
 
     pub(super) fn number(&self, device: &DeviceName) -> Result<u32, OnboardError> {
-        self.devices.number(device).ok_or(OnboardError::Unknown { device: *device })
+        let known = self.devices.number(device).filter(|number| !self.is_parked(*number));
+        known.ok_or(OnboardError::Unknown { device: *device })
     }
 
     /// The device's number; it is created if it may enrol itself.
     pub(super) fn find_or_enrol(&mut self, device: &DeviceName, batch: &mut Batch) -> Result<u32, NoDevice> {
-        if let Some(number) = self.devices.number(device) {
+        let parked = self.devices.number(device);
+        if let Some(number) = parked.filter(|number| !self.is_parked(*number)) {
             return Ok(number);
         }
         let onboarding = &self.settings.onboarding;
@@ -137,18 +144,35 @@ impl Area {
         if self.is_short() {
             return Err(NoDevice::NoRoom);
         }
+        if let Some(number) = parked {
+            self.unpark(number, false, batch);
+            return Ok(number);
+        }
         Ok(self.create(*device, false, batch))
+    }
+
+    /// The record of one that is not known.
+    pub(super) fn create_parked(&mut self, name: DeviceName, batch: &mut Batch) -> u32 {
+        // Not counted as one that enrolled itself.
+        let number = self.create_with(name, Flags::PARKED, batch);
+        self.parked_numbers.insert(number);
+        number
     }
 
     /// The record of a new device is real by itself: it may stay when the unit of its first message is dropped.
     fn create(&mut self, name: DeviceName, listed: bool, batch: &mut Batch) -> u32 {
-        let number = self.next_number;
-        self.next_number += 1;
         if !listed {
             self.enrolled += 1;
         }
+        let flags = if listed { Flags::LISTED } else { Flags::default() };
+        self.create_with(name, flags, batch)
+    }
+
+    fn create_with(&mut self, name: DeviceName, flags: Flags, batch: &mut Batch) -> u32 {
+        let number = self.next_number;
+        self.next_number += 1;
         let mut device = Device::new(name, number);
-        device.flags.set(Flags::LISTED, listed);
+        device.flags = flags;
         let mut commit = Commit::default();
         device.set_record(&mut commit);
         device.commit(commit, batch, &mut self.newest);

@@ -9,7 +9,11 @@ use store::{Id, Place};
 /// The longest message that an entry can hold: 27 bits.
 pub(super) const LENGTH_MAX: u32 = (1 << 27) - 1;
 const PERSISTENT: u32 = 1 << 27;
-const DELIVERIES_SHIFT: u32 = 28;
+/// Its sender wants to hear of its end.
+const REPORTS: u32 = 1 << 28;
+const DELIVERIES_SHIFT: u32 = 29;
+/// The most deliveries that are told apart.
+const DELIVERIES_MAX: u8 = 7;
 /// As many taken out of a lane one by one cost less than a walk over it.
 const FEW: usize = 8;
 
@@ -20,7 +24,7 @@ pub(super) struct Entry {
     /// 0 is never.
     pub(super) expiry_ms: u64,
     pub(super) place: Place,
-    /// Length in the low 27 bits, persistence, and deliveries (stop at 15) above.
+    /// Length in the low 27 bits, persistence, whether a report of its end is wanted, and deliveries (stop at 7) above.
     packed: u32,
     pub(super) priority: u8,
 }
@@ -38,6 +42,16 @@ impl Entry {
         Self { id, expiry_ms, place, packed: length.min(LENGTH_MAX) | persistent, priority }
     }
 
+    /// The same; its sender wants to hear of its end, or not.
+    pub(super) fn with_reports(mut self, wanted: bool) -> Self {
+        self.packed = if wanted { self.packed | REPORTS } else { self.packed & !REPORTS };
+        self
+    }
+
+    pub(super) fn reports(&self) -> bool {
+        self.packed & REPORTS != 0
+    }
+
     pub(super) fn length(&self) -> u32 {
         self.packed & LENGTH_MAX
     }
@@ -51,7 +65,7 @@ impl Entry {
     }
 
     pub(super) fn delivered(&mut self) {
-        if self.deliveries() < 15 {
+        if self.deliveries() < DELIVERIES_MAX {
             self.packed += 1 << DELIVERIES_SHIFT;
         }
     }

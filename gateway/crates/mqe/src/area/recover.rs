@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::{Batch, Commit, Id, Position, Recovered, RecoveredMessage, Room};
+use store::{Batch, Commit, Id, Position, PreparedUnit, Recovered, RecoveredMessage, Room};
 
 use super::clear::Clearing;
 use super::cold::Cold;
@@ -12,6 +12,9 @@ use super::device::{Flags, InDoubt, number_of};
 use super::devices::Devices;
 use super::expire::Sweep;
 use super::index::Index;
+use super::intake::{REPORTS_TAG, Written};
+use super::owed::Debts;
+use super::park::Parked;
 use super::puts::{CREDIT_MAX, PutMark};
 use super::queue::Entry;
 use super::{Area, AreaSettings, NonPersistent, keys};
@@ -84,15 +87,22 @@ impl Area {
             resting: BTreeSet::new(),
             clearing: BTreeSet::new(),
             cold: Cold::new(now),
+            debts: Debts::default(),
+            parked: Parked::new(now),
+            parked_numbers: BTreeSet::new(),
         };
         let ours = || recovered.keyed.iter().filter(|(key, _)| key.first() == Some(&keys::AREA));
         for (key, value) in ours().filter(|(key, _)| key.starts_with(keys::DEVICE)) {
             area.recover_device(key, value)?;
         }
         for (key, value) in ours().filter(|(key, _)| !key.starts_with(keys::DEVICE)) {
-            area.recover_key(key, value)?;
+            area.recover_key(key, value, now)?;
         }
         area.recover_messages(&recovered.messages, now, batch)?;
+        area.adopt_prepared(&recovered.prepared);
+        let mut commit = Commit::default();
+        area.debts.forget_lost(&mut commit);
+        area.commit(commit, batch);
         area.note_identity(batch);
         Ok(area)
     }
@@ -107,6 +117,9 @@ impl Area {
         // First how many there are, so that each queue is made in one piece. No unit is open yet.
         for message in messages {
             let Some(number) = number_of(message.owner) else { continue };
+            if self.debts.found(message.id, message.place) {
+                continue;
+            }
             let Some(device) = self.devices.get_mut(number) else {
                 return Err(RecoverError::Orphan { id: message.id, number });
             };
@@ -114,7 +127,9 @@ impl Area {
         }
         let mut lost = Lost::default();
         for message in messages {
-            let Some(number) = number_of(message.owner) else { continue };
+            let Some(number) = number_of(message.owner).filter(|_| !self.debts.has(message.id)) else {
+                continue;
+            };
             let Some(device) = self.devices.get_mut(number) else { continue };
             let count = std::mem::take(&mut device.unreal) as usize;
             device.unreal = count.saturating_sub(1) as u32;
@@ -165,6 +180,21 @@ impl Area {
         Ok(())
     }
 
+    /// Units that were prepared and are not decided: invisible as before.
+    fn adopt_prepared(&mut self, prepared: &[PreparedUnit]) {
+        for PreparedUnit { unit, messages, .. } in prepared {
+            for message in messages {
+                let Some(number) = number_of(message.owner) else { continue };
+                let Some(device) = self.devices.get_mut(number) else { continue };
+                let entry = entry_of(message);
+                device.unreal += 1;
+                device.bytes += u64::from(entry.length());
+                self.bytes += u64::from(entry.length());
+                self.units.entry(*unit).or_default().stored.push(Written { number, entry });
+            }
+        }
+    }
+
     fn recover_device(&mut self, key: &[u8], value: &[u8]) -> Result<(), RecoverError> {
         let name = std::str::from_utf8(&key[keys::DEVICE.len()..]).ok();
         let name = name.and_then(|name| DeviceName::new(name).ok());
@@ -172,13 +202,17 @@ impl Area {
         let device = keys::device_from(name, value)
             .map_err(|error| RecoverError::Value { key: key.to_vec(), error })?;
         let number = device.number;
-        self.enrolled += u32::from(!device.flags.is(Flags::LISTED));
+        if device.flags.is(Flags::PARKED) {
+            self.parked_numbers.insert(number);
+        } else {
+            self.enrolled += u32::from(!device.flags.is(Flags::LISTED));
+        }
         self.next_number = self.next_number.max(number + 1);
         self.devices.insert(device);
         Ok(())
     }
 
-    fn recover_key(&mut self, key: &[u8], value: &[u8]) -> Result<(), RecoverError> {
+    fn recover_key(&mut self, key: &[u8], value: &[u8], now: Now) -> Result<(), RecoverError> {
         let unreadable = |error| RecoverError::Value { key: key.to_vec(), error };
         let unknown = || RecoverError::Key { key: key.to_vec() };
         match key.get(..2) {
@@ -190,6 +224,11 @@ impl Area {
                 let number = value.try_into().map(u32::from_be_bytes).map_err(|_| unknown())?;
                 self.next_number = self.next_number.max(number);
                 return Ok(());
+            }
+            Some(keys::OWED) => {
+                let id = key.get(2..).and_then(|id| id.try_into().ok()).map(u64::from_be_bytes);
+                let id = id.map(Id::from_u64).ok_or_else(unknown)?;
+                return self.debts.recover(id, value, now.instant).map_err(unreadable);
             }
             _ => {}
         }
@@ -212,6 +251,10 @@ impl Area {
                 let clearing = Clearing::from_bytes(value).map_err(unreadable)?;
                 device.live().clearing = Some(Box::new(clearing));
                 self.clearing.insert(number);
+            }
+            Some(keys::PARKED) => {
+                let since_ms = value.try_into().map(u64::from_be_bytes).map_err(|_| unknown())?;
+                self.parked.add(number, Id::from_u64(more), since_ms);
             }
             Some(keys::TOMBSTONE) => {
                 device.live().tombs.insert(Id::from_u64(more));
@@ -249,5 +292,6 @@ impl Area {
 pub(super) fn entry_of(message: &RecoveredMessage) -> Entry {
     let length = message.envelope_length.saturating_add(message.body_length);
     let RecoveredMessage { id, place, priority, expiry_ms, persistent, .. } = *message;
-    Entry::new(id, place, priority, length, expiry_ms, persistent)
+    let reports = message.tags[1] & REPORTS_TAG != 0;
+    Entry::new(id, place, priority, length, expiry_ms, persistent).with_reports(reports)
 }

@@ -158,7 +158,7 @@ impl Area {
             entry
         };
         self.bytes -= u64::from(entry.length());
-        device.end(&entry, Counter::Delivered, commit);
+        device.end_reported(&entry, Counter::Delivered, self.latest, &mut self.debts, commit);
         true
     }
 

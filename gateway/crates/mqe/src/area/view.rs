@@ -68,7 +68,7 @@ pub struct MessageView {
     pub bytes: u32,
     /// When it expires, wall clock milliseconds; none is never.
     pub expiry_ms: Option<u64>,
-    /// How often it was sent; stops at 15.
+    /// How often it was sent; stops at 7.
     pub deliveries: u8,
     /// Its state.
     pub state: MessageState,
@@ -77,7 +77,7 @@ pub struct MessageView {
 impl Area {
     /// How many devices there are.
     pub fn device_count(&self) -> usize {
-        self.devices.len()
+        self.devices.len() - self.parked_numbers.len()
     }
 
     /// Bytes of all messages.
@@ -87,12 +87,13 @@ impl Area {
 
     /// The devices in the order of their names, behind `after`.
     pub fn devices<'a>(&'a self, after: Option<&DeviceName>) -> impl Iterator<Item = DeviceView> + use<'a> {
-        self.devices.after(after).map(|device| self.view(device))
+        let known = self.devices.after(after).filter(|device| !device.flags.is(Flags::PARKED));
+        known.map(|device| self.view(device))
     }
 
     /// One device.
     pub fn device(&self, name: &DeviceName) -> Option<DeviceView> {
-        let number = self.devices.number(name)?;
+        let number = self.number(name).ok()?;
         self.devices.get(number).map(|device| self.view(device))
     }
 

@@ -47,6 +47,8 @@ fn full() -> DeviceMessage {
     DeviceMessage {
         queue: QName::new("ORDERS").unwrap(),
         origin_qmgr: QMgrName::new("QM1").unwrap(),
+        via_queue: QName::new("ORDERS%DEV1").unwrap(),
+        via_qmgr: QMgrName::new("GATE1").unwrap(),
         expiry_ms: Some(1_700_000_000_000),
         descriptor,
         properties,
@@ -71,7 +73,7 @@ fn a_plain_message_has_a_short_envelope() {
     let plain = DeviceMessage::new(QName::new("Q").unwrap(), Bytes::new());
     let fields = Fields::from_bytes(&plain.envelope()).unwrap();
     assert_eq!(fields.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["queue"]);
-    assert_eq!(Fields::from_bytes(&full().envelope()).unwrap().len(), 30);
+    assert_eq!(Fields::from_bytes(&full().envelope()).unwrap().len(), 32);
 }
 
 #[test]

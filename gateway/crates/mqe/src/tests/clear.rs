@@ -96,7 +96,7 @@ fn what_the_device_may_have_and_what_is_not_visible_stays() {
         pair.give(12, 0);
         pair.turn(|area, now, batch, out| {
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-            area.seal_unit(unit, &mut commit);
+            area.seal_unit(now, unit, &mut commit);
             batch.commit(commit);
             area.unit_is_real(now, unit, batch, out);
         });

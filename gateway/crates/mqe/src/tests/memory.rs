@@ -137,7 +137,7 @@ fn a_million_messages_taken_in() {
                 area.accept(now(), &device(number), &message(number, 0), unit, &mut batch).unwrap();
             }
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-            area.seal_unit(unit, &mut commit);
+            area.seal_unit(now(), unit, &mut commit);
             assert!(commit.changes.is_empty(), "a message changes no counter");
             area.unit_is_real(now(), unit, &mut batch, &mut Vec::new());
         }

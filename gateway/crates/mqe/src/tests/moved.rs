@@ -52,7 +52,7 @@ fn what_an_open_unit_holds_is_moved() {
         pair.turn(|area, now, batch, out| {
             if commit {
                 let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-                area.seal_unit(unit, &mut commit);
+                area.seal_unit(now, unit, &mut commit);
                 batch.commit(commit);
                 area.unit_is_real(now, unit, batch, out);
             } else {

@@ -204,7 +204,7 @@ impl Pair {
                 AreaEffect::Frame { conn, needs, .. } => (*conn, *needs),
                 AreaEffect::Message { conn, needs, .. } => (*conn, Some(*needs)),
                 AreaEffect::Close { conn, .. } => (*conn, None),
-                AreaEffect::DeadLetter { .. } => {
+                AreaEffect::DeadLetter { .. } | AreaEffect::Owes { .. } => {
                     self.letters.push_back(effect);
                     continue;
                 }
@@ -227,7 +227,7 @@ impl Pair {
             let unit = batch.new_unit();
             let accepted = area.accept(now, &device, message, unit, batch)?;
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-            area.seal_unit(unit, &mut commit);
+            area.seal_unit(now, unit, &mut commit);
             batch.commit(commit);
             area.unit_is_real(now, unit, batch, out);
             Ok((accepted, batch.position()))
@@ -354,9 +354,23 @@ impl Pair {
         });
     }
 
-    /// The oldest refused message goes to the dead-letter queue.
+    /// The oldest refused message goes to the dead-letter queue, or the oldest debt is paid: a key stands for what is
+    /// then in MQ.
     pub(super) fn finish_letter(&mut self) {
-        let Some(AreaEffect::DeadLetter { device, uid, .. }) = self.letters.pop_front() else { return };
+        let (device, uid) = match self.letters.pop_front() {
+            None => return,
+            Some(AreaEffect::Owes { id, .. }) => {
+                return self.turn(|area, _, batch, _| {
+                    let mut commit = Commit::default();
+                    if area.paid(id, &mut commit) {
+                        commit.set([&b"y"[..], &id.as_u64().to_be_bytes()].concat(), Bytes::new());
+                        batch.commit(commit);
+                    }
+                });
+            }
+            Some(AreaEffect::DeadLetter { device, uid, .. }) => (device, uid),
+            Some(_) => return,
+        };
         self.turn(|area, _, batch, out| {
             let mut commit = Commit::default();
             if area.finish_reject(&device, uid, &mut commit, batch, out) {
@@ -401,7 +415,7 @@ impl Pair {
                         link.machine.send_message(request, head, envelope, body);
                     }
                     AreaEffect::Close { .. } => link.machine.close(),
-                    AreaEffect::DeadLetter { .. } => {}
+                    AreaEffect::DeadLetter { .. } | AreaEffect::Owes { .. } => {}
                 }
             }
             while let Some(bytes) = link.machine.poll_output() {

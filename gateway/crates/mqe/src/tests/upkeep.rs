@@ -34,10 +34,10 @@ impl Pair {
                     self.kept.remove(&(number, part));
                 }
             }
-            ColdWork::Load { number, parts, last } => {
+            ColdWork::Load { number, parts, last, ended } => {
                 let anew = (self.disk.pending() == 0 || self.index_broken).then(|| {
                     self.sync_all();
-                    cold_entries(&self.disk.messages_of(owner_of(number)), last)
+                    cold_entries(&self.disk.messages_of(owner_of(number)), last, &ended)
                 });
                 let parts = (0..parts).map(|part| self.kept.remove(&(number, part)).unwrap());
                 let mut entries = parts.collect::<Vec<_>>().concat();

@@ -20,7 +20,7 @@ use crate::manager::QueueManager;
 use crate::object::Dynamic;
 use crate::order::{self, Manner, PutOrder};
 use crate::queue::{expiry_ms, owner};
-use crate::report::Kind;
+use crate::report::ReportKind;
 use crate::segment;
 use crate::special::Special;
 use crate::verb::{Now, Properties};
@@ -74,7 +74,7 @@ impl Prepared {
     /// Messages that it takes in a unit of work: segments, and reports on their arrival (mq-objects.md 3.2, MAXUMSGS).
     pub(crate) fn messages(&self, remote: bool) -> usize {
         let parts = self.parts();
-        if !remote && Kind::Arrival.is_wanted(&self.md) { 2 * parts } else { parts }
+        if !remote && ReportKind::Arrival.is_wanted(&self.md) { 2 * parts } else { parts }
     }
 
     /// Whether it is cut into segments.
@@ -158,7 +158,7 @@ impl QueueManager {
         unit: Option<UnitId>,
         batch: &mut Batch,
     ) -> Result<Vec<Held>, Reason> {
-        let arrival = !route.remote && Kind::Arrival.is_wanted(&prepared.md);
+        let arrival = !route.remote && ReportKind::Arrival.is_wanted(&prepared.md);
         let properties = if route.remote { Properties::default() } else { prepared.properties };
         // Of what the header in front hides, only that a report on expiry is wanted counts on a transmission queue.
         let special = match route.remote {
@@ -175,7 +175,7 @@ impl QueueManager {
             Parts::Whole(data) => {
                 held.push(self.write_one(now, route, &md, data.clone(), file, properties, unit, batch)?);
                 if arrival {
-                    self.report(now, Kind::Arrival, (&md, &data), md.expiry, unit, batch, &mut held);
+                    self.report(now, ReportKind::Arrival, (&md, &data), md.expiry, unit, batch, &mut held);
                 }
             }
             Parts::Segments(segments) => {
@@ -193,7 +193,15 @@ impl QueueManager {
                         batch,
                     )?);
                     if arrival {
-                        self.report(now, Kind::Arrival, (&md, &data), md.expiry, unit, batch, &mut held);
+                        self.report(
+                            now,
+                            ReportKind::Arrival,
+                            (&md, &data),
+                            md.expiry,
+                            unit,
+                            batch,
+                            &mut held,
+                        );
                     }
                 }
             }

@@ -37,7 +37,7 @@ impl World {
         message.expiry_ms = expiry_ms;
         message.descriptor.priority = i32::from(priority);
         self.area.accept(self.now, &device, &message, unit, &mut batch).unwrap();
-        self.area.seal_unit(unit, &mut Commit::default());
+        self.area.seal_unit(self.now, unit, &mut Commit::default());
         self.area.unit_is_real(self.now, unit, &mut batch, &mut Vec::new());
     }
 

@@ -77,10 +77,10 @@ fn priority_then_order() {
 }
 
 #[test]
-fn deliveries_stop_at_fifteen() {
+fn deliveries_stop_at_seven() {
     let mut entry = entry(1, 0, 0);
     (0..20).for_each(|_| entry.delivered());
-    assert_eq!((entry.deliveries(), entry.length(), entry.persistent()), (15, 10, true));
+    assert_eq!((entry.deliveries(), entry.length(), entry.persistent()), (7, 10, true));
 }
 
 #[test]
