@@ -21,6 +21,7 @@ mod lanes;
 mod owed;
 mod read_first;
 mod recovery;
+mod remote;
 mod space;
 mod status;
 #[cfg(test)]
@@ -35,8 +36,10 @@ pub(crate) use command::{
     Refused, RefusedBy, TakenKey, ToDevice, ToMq,
 };
 pub(crate) use durable::{Announcer, Durable};
+pub(crate) use hand_over::{APPL_NAME, dead_letter_message};
 pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
 pub(crate) use recovery::{Machinery, Machines};
+pub(crate) use remote::{RemoteBatch, RemoteState};
 pub(crate) use tokens::reply_token;
 pub(crate) use turn::{Core, Wiring};

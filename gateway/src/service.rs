@@ -37,9 +37,10 @@ use crate::core::{
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
+use crate::remote::RemoteSettings;
 use crate::report::Listeners;
 use crate::source::{
-    Addressing, BatchLimits, Exits, Listener, LocalQueue, SourceControl, SourceKind, Sources, Undelivered,
+    BatchLimits, Exits, Listener, LocalQueue, RemoteQueue, SourceControl, SourceKind, Sources, Undelivered,
     Wanted,
 };
 
@@ -177,6 +178,7 @@ struct Service {
     listeners: Listeners,
     backend: Arc<Backend>,
     local: Option<Listener<LocalQueue>>,
+    remotes: Vec<Listener<RemoteQueue>>,
     chain: Arc<Chain>,
     /// Stops accepting and the listener on the transmission queue.
     intake: CancellationToken,
@@ -237,16 +239,32 @@ impl Service {
             let q_mgr = config.queue_manager.name;
             local = Some(Listener {
                 core: core.connection(),
-                queue: LocalQueue::new(queue, LOCAL_HOLDER, bodies, arrived),
+                queue: LocalQueue::new(q_mgr, queue, LOCAL_HOLDER, bodies, arrived),
                 control,
-                exits: Exits {
-                    chain: Arc::clone(&chain),
-                    addressing: Addressing { q_mgr, names: config.gateway_names() },
-                },
-                undelivered: Undelivered::new(Arc::clone(&rule), gateway, q_mgr),
+                exits: Exits { chain: Arc::clone(&chain), names: config.gateway_names() },
+                undelivered: Undelivered::new(Arc::clone(&rule), gateway),
                 limits: BatchLimits {
                     messages_max: config.gateway.batch_messages_max as usize,
                     bytes_max: usize::try_from(config.gateway.batch_bytes_max).unwrap_or(usize::MAX),
+                },
+                stop: intake.clone(),
+            });
+        }
+        let mut remotes = Vec::new();
+        for section in &config.sources {
+            let settings = Arc::new(RemoteSettings::of(config, section)?);
+            let wanted = if section.start { Wanted::Run } else { Wanted::Stop };
+            let control = SourceControl::new(&settings.name, &settings.queue, SourceKind::Remote, wanted);
+            sources.add(Arc::clone(&control));
+            remotes.push(Listener {
+                core: core.connection(),
+                queue: RemoteQueue::new(settings, identity.store, Arc::clone(&control)),
+                control,
+                exits: Exits { chain: Arc::clone(&chain), names: config.gateway_names() },
+                undelivered: Undelivered::new(Arc::clone(&rule), gateway),
+                limits: BatchLimits {
+                    messages_max: section.batch_messages_max as usize,
+                    bytes_max: usize::try_from(section.batch_bytes_max).unwrap_or(usize::MAX),
                 },
                 stop: intake.clone(),
             });
@@ -274,6 +292,7 @@ impl Service {
             listeners,
             backend,
             local,
+            remotes,
             chain,
             intake,
             connections,
@@ -292,6 +311,9 @@ impl Service {
         admin::write_endpoints(directory, &self.listeners)?;
         if let Some(local) = self.local.take() {
             self.tracker.spawn(local.run());
+        }
+        for remote in self.remotes.drain(..) {
+            self.tracker.spawn(remote.run());
         }
         if let Some(listener) = self.mq_listener.take() {
             let (mq, slots) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
@@ -377,8 +399,8 @@ impl Service {
         if tokio::time::timeout(Duration::from_secs(5), self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "tasks did not end in time");
         }
-        let Self { core, mq, devices, backend, local, chain, .. } = self;
-        drop((mq, devices, backend, local));
+        let Self { core, mq, devices, backend, local, remotes, chain, .. } = self;
+        drop((mq, devices, backend, local, remotes));
         if let Some(chain) = Arc::into_inner(chain) {
             chain.term().await;
         }

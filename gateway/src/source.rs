@@ -8,19 +8,21 @@ mod control;
 mod exits;
 mod listener;
 mod local;
+mod remote;
 mod undelivered;
 
 use std::time::Duration;
 
 use mq_wire::Reason;
 
+pub(crate) use address::dead_letter;
 #[cfg(test)]
-pub(crate) use address::delivery;
-pub(crate) use address::{Addressing, dead_letter};
-pub(crate) use control::{SourceControl, SourceKind, Sources, State, Wanted};
+pub(crate) use address::{Addressing, delivery};
+pub(crate) use control::{SourceControl, SourceKind, Sources, Wanted};
 pub(crate) use exits::{Exits, exit_reports};
-pub(crate) use listener::{BatchLimits, Listener, Pause, Taken, TransmissionQueue};
+pub(crate) use listener::{BatchLimits, Listener};
 pub(crate) use local::LocalQueue;
+pub(crate) use remote::RemoteQueue;
 pub(crate) use undelivered::Undelivered;
 
 /// After how long what may pass is tried again, where nothing says otherwise.

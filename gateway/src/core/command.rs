@@ -13,6 +13,7 @@ use super::bodies::Records;
 use super::cold::ColdDone;
 use super::owed::OwedRecord;
 use super::read_first::ReadRecord;
+use super::remote::{PreparedOutcome, RemoteBatch, RemoteState};
 use crate::report::{DeviceReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
 
@@ -65,6 +66,14 @@ pub(crate) enum Command {
     /// Move locked messages to where they go, in one unit; those that are refused stay, and with each those behind it
     /// that are for the same device.
     HandOver { holder: Holder, deliveries: Vec<HandOver>, answer: oneshot::Sender<HandedOver> },
+    /// What the journal knows of a remote source, and the position at which that is durable.
+    RemoteState { source: String, answer: oneshot::Sender<(RemoteState, Position)> },
+    /// A remote source begins, with this number in its sync message.
+    RemoteBegin { source: String, q_mgr_id: String, number: u64, answer: oneshot::Sender<Position> },
+    /// Write a batch of a remote source, durable and invisible.
+    RemotePrepare { batch: Box<RemoteBatch>, answer: oneshot::Sender<PreparedOutcome> },
+    /// Make a batch visible, or undo it.
+    RemoteDecide { source: String, number: u64, committed: bool, answer: oneshot::Sender<Position> },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
     /// What came of a job on entries that are not in memory.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{
-    Coding, Encoding, Feedback, FormatName, Mqdlh, QMgrName, Reason, ReportOptions, UserId, Writer,
+    Coding, Encoding, Feedback, FormatName, Mqdlh, Mqmd, QMgrName, Reason, ReportOptions, UserId, Writer,
 };
 use mqe::area::{Accepted, Undelivered};
 use mqe::{DeviceMessage, DeviceName};
@@ -252,25 +252,8 @@ impl Core {
         let Some(queue) = self.queue_manager.dead_letter_queue() else {
             return Err(Reason::UNKNOWN_OBJECT_NAME);
         };
-        let DeadLetter { reason, queue: dest_q_name, q_mgr: dest_q_mgr_name, mut md, body, file } = dead;
-        let (put_date, put_time) = qmgr::put_date_time(turn.now.wall_ms);
-        let header = Mqdlh {
-            reason,
-            dest_q_name,
-            dest_q_mgr_name,
-            encoding: md.encoding,
-            ccsid: md.ccsid,
-            format: md.format,
-            put_appl_type: mq_wire::ApplType::UNIX,
-            put_appl_name: mq_wire::ApplName::cut(APPL_NAME),
-            put_date,
-            put_time,
-            ..Mqdlh::default()
-        };
-        md.format = FormatName::cut("MQDEAD");
-        md.encoding = Encoding::NATIVE;
-        md.ccsid = Coding::NATIVE.ccsid;
-        let put = UnitPut { queue, q_mgr: QMgrName::BLANK, md, body: with_header(&header, &body) };
+        let (md, body) = dead_letter_message(&dead, turn.now.wall_ms);
+        let (put, file) = (UnitPut { queue, q_mgr: QMgrName::BLANK, md, body }, dead.file);
         let putter = Putter {
             user: UserId::BLANK,
             appl_name: mq_wire::ApplName::cut(APPL_NAME),
@@ -284,8 +267,30 @@ impl Core {
     }
 }
 
+/// Descriptor and data of a dead letter (mq-objects.md 1.8): the message's own but for format, coding and header.
+pub(crate) fn dead_letter_message(dead: &DeadLetter, wall_ms: u64) -> (Mqmd, Bytes) {
+    let DeadLetter { reason, queue, q_mgr, md, body, .. } = dead;
+    let (put_date, put_time) = qmgr::put_date_time(wall_ms);
+    let header = Mqdlh {
+        reason: *reason,
+        dest_q_name: *queue,
+        dest_q_mgr_name: *q_mgr,
+        encoding: md.encoding,
+        ccsid: md.ccsid,
+        format: md.format,
+        put_appl_type: mq_wire::ApplType::UNIX,
+        put_appl_name: mq_wire::ApplName::cut(APPL_NAME),
+        put_date,
+        put_time,
+        ..Mqdlh::default()
+    };
+    let format = FormatName::DEAD_LETTER_HEADER;
+    let md = Mqmd { format, encoding: Encoding::NATIVE, ccsid: Coding::NATIVE.ccsid, ..md.clone() };
+    (md, with_header(&header, body))
+}
+
 /// What dead letters and reports say put them.
-pub(super) const APPL_NAME: &str = "mqe-gateway";
+pub(crate) const APPL_NAME: &str = "mqe-gateway";
 
 fn with_header(header: &Mqdlh, body: &Bytes) -> Bytes {
     let mut bytes = BytesMut::with_capacity(Mqdlh::length(1) + body.len());

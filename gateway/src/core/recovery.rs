@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use super::cold::ColdCounts;
 use super::durable::Durable;
 use super::handle::Generation;
+use super::remote::Remotes;
 use super::tokens::Tokens;
 use super::turn::{Core, Wiring};
 use crate::clock::{self, Moment};
@@ -49,6 +50,7 @@ pub(super) struct Made {
     pub(super) store: Box<dyn Store>,
     pub(super) machines: Machines,
     pub(super) tokens: Tokens,
+    pub(super) remotes: Remotes,
     first: Position,
 }
 
@@ -61,11 +63,12 @@ impl Made {
         machinery: &dyn Machinery,
     ) -> anyhow::Result<Self> {
         let mut batch = store.begin();
-        let machines = machinery.machines(&recovered, clock::now(), &mut batch)?;
+        let mut machines = machinery.machines(&recovered, clock::now(), &mut batch)?;
+        let remotes = Remotes::recover(&recovered, &mut machines.area)?;
         let tokens = Tokens::recover(&recovered);
         drop(recovered);
         let first = store.submit(batch);
-        Ok(Self { store, machines, tokens, first })
+        Ok(Self { store, machines, tokens, remotes, first })
     }
 
     /// Announces how far the start is on disk, and awaits its first batch. The committer tells only of what comes: a

@@ -21,6 +21,7 @@ use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
 use super::read_first::Reads;
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
+use super::remote::Remotes;
 use super::space::Space;
 use super::tokens::Tokens;
 use super::walk::{Walk, Walks};
@@ -55,6 +56,7 @@ pub(crate) struct Core {
     pub(super) queue_manager: QueueManager,
     pub(super) area: Area,
     pub(super) tokens: Tokens,
+    pub(super) remotes: Remotes,
     /// Taken by [`Core::run`].
     pub(super) lanes: Option<Lanes<Command>>,
     generation: Arc<Generation>,
@@ -144,7 +146,7 @@ impl Core {
         wiring: Wiring,
         lasting: Option<Lasting>,
     ) -> Self {
-        let Made { store, machines: Machines { queue_manager, area, .. }, tokens, .. } = made;
+        let Made { store, machines: Machines { queue_manager, area, .. }, tokens, remotes, .. } = made;
         let (sender, lanes) = lanes::lanes();
         let space = Space::new();
         let generation = Arc::new(Generation {
@@ -169,6 +171,7 @@ impl Core {
             queue_manager,
             area,
             tokens,
+            remotes,
             lanes: Some(lanes),
             generation,
             durable,
@@ -466,6 +469,21 @@ impl Core {
             Command::HandOver { holder, deliveries, answer } => {
                 let handed_over = self.hand_over(holder, deliveries, turn);
                 reply(answer, handed_over);
+            }
+            Command::RemoteState { source, answer } => {
+                reply(answer, (self.remote_state(&source), turn.batch.position()));
+            }
+            Command::RemoteBegin { source, q_mgr_id, number, answer } => {
+                self.remote_begin(source, q_mgr_id, number, turn);
+                reply(answer, turn.batch.position());
+            }
+            Command::RemotePrepare { batch, answer } => {
+                let outcome = self.remote_prepare(*batch, turn);
+                reply(answer, outcome);
+            }
+            Command::RemoteDecide { source, number, committed, answer } => {
+                self.remote_decide(&source, number, committed, turn);
+                reply(answer, turn.batch.position());
             }
             Command::Mqsc { command, answer } => {
                 let needs = |batch: &Batch| Some(batch.position()).filter(|_| !batch.is_empty());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mq_wire::QMgrName;
 use mqe_exits::{Chain, Verdict};
 
 use super::address::{self, Addressing};
@@ -13,7 +14,8 @@ use crate::report::ExitReport;
 #[derive(Debug)]
 pub(crate) struct Exits {
     pub(crate) chain: Arc<Chain>,
-    pub(crate) addressing: Addressing,
+    /// The names under which the gateway is addressed; the first is its own.
+    pub(crate) names: Arc<[QMgrName]>,
 }
 
 /// Where the messages of a piece go, as far as that can be said.
@@ -26,12 +28,13 @@ pub(super) struct Addressed {
 
 impl Exits {
     /// Runs the exits on what was taken, and says where each message goes.
-    pub(super) async fn run(&self, core: &CoreHandle, taken: Vec<Taken>) -> Addressed {
+    pub(super) async fn run(&self, core: &CoreHandle, q_mgr: QMgrName, taken: Vec<Taken>) -> Addressed {
+        let addressing = Addressing { q_mgr, names: Arc::clone(&self.names) };
         let mut addressed = Addressed::default();
         let verdicts = self.chain.run(taken.iter().map(|taken| taken.message.clone()).collect()).await;
         for (Taken { key, message: original, file, expiry_ms }, verdict) in taken.into_iter().zip(verdicts) {
             let mut delivery = match verdict {
-                Verdict::Pass(message) => address::delivery(message, &self.addressing, &original, expiry_ms),
+                Verdict::Pass(message) => address::delivery(message, &addressing, &original, expiry_ms),
                 Verdict::Undelivered { reason, why, .. } => Delivery::Undeliverable { reason, why },
                 Verdict::CloseChannel { why } | Verdict::Stopped { why } => {
                     addressed.pause = Some(Pause::Stop(why));

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mq_wire::QMgrName;
 use mqe_exits::ExitMessage;
 use store::{BodyFile, Position, Room};
 use tokio::sync::watch;
@@ -92,6 +93,9 @@ pub(crate) trait TransmissionQueue: Send {
         &mut self,
         deliveries: Vec<HandOver>,
     ) -> impl Future<Output = Result<HandedOver, Pause>> + Send;
+
+    /// The name of the queue manager.
+    fn q_mgr(&self) -> QMgrName;
 
     /// Whether a batch is moved as a whole or not at all.
     fn is_all_or_nothing(&self) -> bool;
@@ -278,6 +282,7 @@ impl<Q: TransmissionQueue> Listener<Q> {
             left.messages_max = left.messages_max.saturating_sub(piece.len());
             let bytes: usize = piece.iter().map(|taken| taken.message.bytes().len()).sum();
             left.bytes_max = left.bytes_max.saturating_sub(bytes);
+            let q_mgr = self.queue.q_mgr();
             let (queue, exits) = (&mut self.queue, &self.exits);
             let next = async {
                 if left.messages_max == 0 || left.bytes_max == 0 {
@@ -285,7 +290,7 @@ impl<Q: TransmissionQueue> Listener<Q> {
                 }
                 queue.take(false, left).await
             };
-            let (Addressed { deliveries, pause }, next) = tokio::join!(exits.run(core, piece), next);
+            let (Addressed { deliveries, pause }, next) = tokio::join!(exits.run(core, q_mgr, piece), next);
             batch.extend(deliveries);
             if pause.is_some() {
                 return Ok((batch, pause));
@@ -311,7 +316,7 @@ impl<Q: TransmissionQueue> Listener<Q> {
                 self.undelivered.moved_on();
                 return Ok(later.map_or(Moved::All, |later| Moved::After { first: 0, later }));
             }
-            let decided = self.undelivered.decide(left, refused).await;
+            let decided = self.undelivered.decide(self.queue.q_mgr(), left, refused).await;
             let HandedOver { left, .. } = uncounted.add(handed_over);
             match decided {
                 Decision::Again(deliveries) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mq_wire::{Coding, Mqmd, QName, Reader};
+use mq_wire::{Coding, Mqmd, QMgrName, QName, Reader};
 use mqe_exits::{Direction, ExitMessage, Origin};
 use qmgr::Holder;
 use store::BodyFile;
@@ -15,6 +15,7 @@ use crate::core::{Bodies, Command, CoreHandle, HandOver, HandedOver, Lane, Locke
 /// The transmission queue of the embedded queue manager.
 #[derive(Debug)]
 pub(crate) struct LocalQueue {
+    q_mgr: QMgrName,
     queue: QName,
     origin: Origin,
     holder: Holder,
@@ -27,9 +28,15 @@ pub(crate) struct LocalQueue {
 }
 
 impl LocalQueue {
-    pub(crate) fn new(queue: QName, holder: Holder, bodies: Bodies, arrived: Arc<Notify>) -> Self {
+    pub(crate) fn new(
+        q_mgr: QMgrName,
+        queue: QName,
+        holder: Holder,
+        bodies: Bodies,
+        arrived: Arc<Notify>,
+    ) -> Self {
         let origin = Origin::new(&queue.to_string(), Direction::FromMq);
-        Self { queue, origin, holder, bodies, arrived, core: None, share: None }
+        Self { q_mgr, queue, origin, holder, bodies, arrived, core: None, share: None }
     }
 
     fn core(&self) -> Result<&Arc<CoreHandle>, Pause> {
@@ -105,6 +112,10 @@ impl TransmissionQueue for LocalQueue {
             self.share = None;
         }
         Ok(handed_over)
+    }
+
+    fn q_mgr(&self) -> QMgrName {
+        self.q_mgr
     }
 
     fn is_all_or_nothing(&self) -> bool {

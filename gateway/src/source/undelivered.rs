@@ -30,8 +30,6 @@ pub(crate) struct Undelivered {
     rule: Arc<Rule>,
     /// Under whose name messages are parked that are for no device.
     gateway: DeviceName,
-    /// The queue manager that has the transmission queue.
-    q_mgr: QMgrName,
     stuck: Option<Stuck>,
     /// What has been tried with messages of this batch.
     tried: HashMap<TakenKey, Tried>,
@@ -66,8 +64,8 @@ pub(super) enum Decision {
 }
 
 impl Undelivered {
-    pub(crate) fn new(rule: Arc<Rule>, gateway: DeviceName, q_mgr: QMgrName) -> Self {
-        Self { rule, gateway, q_mgr, stuck: None, tried: HashMap::new() }
+    pub(crate) fn new(rule: Arc<Rule>, gateway: DeviceName) -> Self {
+        Self { rule, gateway, stuck: None, tried: HashMap::new() }
     }
 
     /// Whether a message waits for its next try.
@@ -87,7 +85,12 @@ impl Undelivered {
     }
 
     /// Decides about what was refused of what is left.
-    pub(super) async fn decide(&mut self, left: &[HandOver], refused: &[Refused]) -> Decision {
+    pub(super) async fn decide(
+        &mut self,
+        q_mgr: QMgrName,
+        left: &[HandOver],
+        refused: &[Refused],
+    ) -> Decision {
         let refused: HashMap<TakenKey, &Refused> =
             refused.iter().map(|refused| (refused.key, refused)).collect();
         let mut deliveries = Vec::with_capacity(left.len());
@@ -96,7 +99,7 @@ impl Undelivered {
                 deliveries.push(None);
                 continue;
             };
-            match self.decide_one(handed, refused).await {
+            match self.decide_one(q_mgr, handed, refused).await {
                 Ok(delivery) => deliveries.push(Some(delivery)),
                 Err(pause) => return Decision::Later { at, pause },
             }
@@ -104,7 +107,12 @@ impl Undelivered {
         Decision::Again(deliveries)
     }
 
-    async fn decide_one(&mut self, handed: &HandOver, refused: &Refused) -> Result<Delivery, Pause> {
+    async fn decide_one(
+        &mut self,
+        source_q_mgr: QMgrName,
+        handed: &HandOver,
+        refused: &Refused,
+    ) -> Result<Delivery, Pause> {
         // Not the rule's concern: it goes on by itself, and whatever the rule chose would need room too.
         if refused.reason == Reason::STORAGE_MEDIUM_FULL {
             return Err(Pause::NoRoom);
@@ -122,11 +130,11 @@ impl Undelivered {
             RefusedBy::Destination => {}
             RefusedBy::DeadLetterQueue => {
                 tried.dead_letter = true;
-                return self.without_rule(handed, refused);
+                return self.without_rule(source_q_mgr, handed, refused);
             }
             RefusedBy::Park => {
                 tried.park = true;
-                return self.without_rule(handed, refused);
+                return self.without_rule(source_q_mgr, handed, refused);
             }
         }
         let id = handed.original.descriptor().msg_id;
@@ -159,7 +167,7 @@ impl Undelivered {
                 tracing::warn!(source, %queue, %q_mgr, %reason, why, ?action, "undelivered");
                 match action {
                     UndeliveredAction::Park => {
-                        let (device, message) = self.parkable(handed);
+                        let (device, message) = self.parkable(source_q_mgr, handed);
                         Ok(Delivery::Park { device, message })
                     }
                     UndeliveredAction::Discard => Ok(Delivery::Discard(reason)),
@@ -170,14 +178,19 @@ impl Undelivered {
     }
 
     /// What the rule chose did not take it: the other one of park and dead-letter queue, or later.
-    fn without_rule(&mut self, handed: &HandOver, refused: &Refused) -> Result<Delivery, Pause> {
+    fn without_rule(
+        &mut self,
+        q_mgr: QMgrName,
+        handed: &HandOver,
+        refused: &Refused,
+    ) -> Result<Delivery, Pause> {
         let Some(tried) = self.tried.get(&handed.key) else {
             return Ok(Delivery::DeadLetter(refused.reason));
         };
         match tried {
             Tried { dead_letter: false, reason, .. } => Ok(Delivery::DeadLetter(*reason)),
             Tried { park: false, .. } => {
-                let (device, message) = self.parkable(handed);
+                let (device, message) = self.parkable(q_mgr, handed);
                 Ok(Delivery::Park { device, message })
             }
             Tried { .. } => {
@@ -193,9 +206,9 @@ impl Undelivered {
     }
 
     /// A message that is for no device is parked under the gateway's own name.
-    fn parkable(&self, handed: &HandOver) -> (DeviceName, Box<DeviceMessage>) {
+    fn parkable(&self, q_mgr: QMgrName, handed: &HandOver) -> (DeviceName, Box<DeviceMessage>) {
         let kept = self.tried.get(&handed.key).and_then(|tried| tried.parkable.clone());
-        kept.unwrap_or_else(|| (self.gateway, Box::new(address::parked_whole(&handed.original, self.q_mgr))))
+        kept.unwrap_or_else(|| (self.gateway, Box::new(address::parked_whole(&handed.original, q_mgr))))
     }
 
     /// The number of this try, and how long the message has waited.
