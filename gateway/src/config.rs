@@ -145,6 +145,15 @@ impl Config {
         self.gateway.transmission_queue.unwrap_or(QName(self.gateway.name.0))
     }
 
+    /// The source whose outbox takes puts of devices that name no queue manager; none is the embedded queue manager.
+    pub fn device_puts(&self) -> Option<String> {
+        match self.gateway.device_puts.as_str() {
+            "" => self.sources.first().map(|source| self.source_name(source)),
+            LOCAL_SOURCE => None,
+            name => Some(name.to_owned()),
+        }
+    }
+
     /// The names under which the gateway is addressed; the first is its own.
     pub fn gateway_names(&self) -> Arc<[QMgrName]> {
         std::iter::once(self.gateway.name).chain(self.gateway.aliases.iter().copied()).collect()

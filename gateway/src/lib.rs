@@ -34,6 +34,7 @@ mod demo;
 mod device;
 mod mq;
 mod net;
+mod outbox;
 mod remote;
 mod service;
 mod source;

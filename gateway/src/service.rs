@@ -9,6 +9,7 @@ mod tests;
 use backend::Backend;
 pub(crate) use identity::Identity;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use mqe::DeviceName;
+use mqe::outbox::{Outbox, TargetSettings};
 use mqe_exits::{Chain, Registry, Rule};
 use qmgr::Holder;
 use store::{Batch, Journal, OpenOptions, Recovered, Store};
@@ -30,13 +32,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminBackend, AdminBounds};
 use crate::clock::{self, Moment};
-use crate::config::Config;
+use crate::config::{Config, SourceSection};
 use crate::core::{
-    Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Durable, Lane, Machinery, Machines, Wiring,
+    Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Durable, Lane, Machinery, Machines,
+    OutboxBell, Wiring,
 };
 use crate::device::{self, DeviceServer};
 use crate::mq::{self, MqServer};
 use crate::net;
+use crate::outbox::OutboxTask;
 use crate::remote::RemoteSettings;
 use crate::report::Listeners;
 use crate::source::{
@@ -105,6 +109,7 @@ struct Parts {
     identity: Identity,
     bodies: Bodies,
     arrived: Arc<Notify>,
+    outboxes: BTreeMap<String, Arc<OutboxBell>>,
     serving: Arc<AtomicBool>,
 }
 
@@ -131,17 +136,21 @@ async fn core_on(
 ) -> anyhow::Result<(Core, Parts)> {
     let bodies = Bodies::new(config.limits.in_flight_bytes_max);
     let (arrived, serving) = <(Arc<Notify>, Arc<AtomicBool>)>::default();
+    let outboxes: BTreeMap<String, Arc<OutboxBell>> =
+        config.sources.iter().map(|source| (config.source_name(source), Arc::default())).collect();
     let wiring = Wiring {
         announcer,
         arrived: Arc::clone(&arrived),
         bodies: bodies.clone(),
-        gateway: config.gateway.name,
+        names: config.gateway_names(),
+        outboxes: outboxes.clone(),
+        device_puts: config.device_puts(),
         serving: Arc::clone(&serving),
         machinery: Arc::new(FromConfig(Arc::clone(config))),
     };
     let (core, identity) = Core::start(store, recovered, durable, wiring).await?;
     let handle = core.handle();
-    Ok((core, Parts { core: handle, identity, bodies, arrived, serving }))
+    Ok((core, Parts { core: handle, identity, bodies, arrived, outboxes, serving }))
 }
 
 /// Queue manager and area as the configuration wants them.
@@ -163,7 +172,14 @@ impl Machinery for FromConfig {
             batch,
         )?;
         let area = device::area(config, &identity, recovered, now, batch)?;
-        Ok(Machines { queue_manager, area, identity })
+        let target = |source: &SourceSection| TargetSettings {
+            name: config.source_name(source),
+            messages_max: source.outbox_messages_max,
+            bytes_max: source.outbox_bytes_max,
+        };
+        let targets: Vec<TargetSettings> = config.sources.iter().map(target).collect();
+        let outbox = Outbox::new(&targets, recovered, batch)?;
+        Ok(Machines { queue_manager, area, outbox, identity })
     }
 }
 
@@ -179,6 +195,7 @@ struct Service {
     backend: Arc<Backend>,
     local: Option<Listener<LocalQueue>>,
     remotes: Vec<Listener<RemoteQueue>>,
+    outbox_tasks: Vec<OutboxTask>,
     chain: Arc<Chain>,
     /// Stops accepting and the listener on the transmission queue.
     intake: CancellationToken,
@@ -193,7 +210,7 @@ struct Service {
 
 impl Service {
     fn new(config: &Config, parts: Parts, chain: Arc<Chain>, rule: Arc<Rule>) -> anyhow::Result<Self> {
-        let Parts { core, identity, bodies, arrived, serving } = parts;
+        let Parts { core, identity, bodies, arrived, outboxes, serving } = parts;
         let mq_listener = net::listen("mq", config.queue_manager.listen)?;
         let device_listener = net::listen("devices", config.devices.listen)?;
         let admin_listener = net::listen("admin", config.admin.listen)?;
@@ -250,10 +267,23 @@ impl Service {
                 stop: intake.clone(),
             });
         }
-        let mut remotes = Vec::new();
+        let (mut remotes, mut outbox_tasks) = (Vec::new(), Vec::new());
         for section in &config.sources {
             let settings = Arc::new(RemoteSettings::of(config, section)?);
             let wanted = if section.start { Wanted::Run } else { Wanted::Stop };
+            if let (Some(bell), Some(queue)) = (outboxes.get(&settings.name), settings.sync_queue) {
+                let control = SourceControl::new(&settings.name, &queue, SourceKind::Outbox, wanted);
+                sources.add(Arc::clone(&control));
+                outbox_tasks.push(OutboxTask::new(
+                    core.connection(),
+                    Arc::clone(&settings),
+                    identity.store,
+                    control,
+                    Arc::clone(bell),
+                    (section.batch_messages_max as usize, section.batch_bytes_max),
+                    intake.clone(),
+                ));
+            }
             let control = SourceControl::new(&settings.name, &settings.queue, SourceKind::Remote, wanted);
             sources.add(Arc::clone(&control));
             remotes.push(Listener {
@@ -293,6 +323,7 @@ impl Service {
             backend,
             local,
             remotes,
+            outbox_tasks,
             chain,
             intake,
             connections,
@@ -314,6 +345,9 @@ impl Service {
         }
         for remote in self.remotes.drain(..) {
             self.tracker.spawn(remote.run());
+        }
+        for outbox in self.outbox_tasks.drain(..) {
+            self.tracker.spawn(outbox.run());
         }
         if let Some(listener) = self.mq_listener.take() {
             let (mq, slots) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
@@ -399,8 +433,8 @@ impl Service {
         if tokio::time::timeout(Duration::from_secs(5), self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "tasks did not end in time");
         }
-        let Self { core, mq, devices, backend, local, remotes, chain, .. } = self;
-        drop((mq, devices, backend, local, remotes));
+        let Self { core, mq, devices, backend, local, remotes, outbox_tasks, chain, .. } = self;
+        drop((mq, devices, backend, local, remotes, outbox_tasks));
         if let Some(chain) = Arc::into_inner(chain) {
             chain.term().await;
         }

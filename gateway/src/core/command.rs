@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::bodies::Records;
 use super::cold::ColdDone;
+use super::outbox::OutboxCommand;
 use super::owed::OwedRecord;
 use super::read_first::ReadRecord;
 use super::remote::{PreparedOutcome, RemoteBatch, RemoteState};
@@ -66,14 +67,16 @@ pub(crate) enum Command {
     /// Move locked messages to where they go, in one unit; those that are refused stay, and with each those behind it
     /// that are for the same device.
     HandOver { holder: Holder, deliveries: Vec<HandOver>, answer: oneshot::Sender<HandedOver> },
-    /// What the journal knows of a remote source, and the position at which that is durable.
-    RemoteState { source: String, answer: oneshot::Sender<(RemoteState, Position)> },
+    /// What the journal knows of a remote source.
+    RemoteState { source: String, answer: oneshot::Sender<RemoteState> },
     /// A remote source begins, with this number in its sync message.
     RemoteBegin { source: String, q_mgr_id: String, number: u64, answer: oneshot::Sender<Position> },
     /// Write a batch of a remote source, durable and invisible.
     RemotePrepare { batch: Box<RemoteBatch>, answer: oneshot::Sender<PreparedOutcome> },
     /// Make a batch visible, or undo it.
     RemoteDecide { source: String, number: u64, committed: bool, answer: oneshot::Sender<Position> },
+    /// Of the task of an outbox.
+    Outbox { command: OutboxCommand },
     /// Run a command of a script.
     Mqsc { command: Box<mqsc::Command>, answer: oneshot::Sender<MqscResult> },
     /// What came of a job on entries that are not in memory.

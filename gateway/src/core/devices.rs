@@ -1,7 +1,7 @@
 //! The devices' commands: requests to the area, puts into the queue manager or another device's sub-queue, and what
 //! a device refuses for good.
 
-use mq_wire::{ApplName, ApplType, Chars, Reason};
+use mq_wire::{ApplName, ApplType, Chars, QMgrName, Reason};
 use mqe::area::{Accepted, PutGone, Undelivered};
 use mqe::frame::{FRAME_BYTES_MAX, Frame, PutOutcome};
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
@@ -101,11 +101,23 @@ impl Core {
     ) -> Result<(), Reason> {
         let DevicePutBody { queue, q_mgr, message, .. } = body;
         // A device that bears the name of this queue manager or of the gateway takes none of their messages.
-        let is_ours = q_mgr.is_blank() || q_mgr == self.queue_manager.name() || q_mgr == self.wiring.gateway;
-        let other = DeviceName::try_from(q_mgr).ok().filter(|other| self.area.device(other).is_some());
-        if let Some(other) = other.filter(|_| !is_ours) {
+        let is_ours = q_mgr == self.queue_manager.name() || self.wiring.names.contains(&q_mgr);
+        let is_named = !q_mgr.is_blank() && !is_ours;
+        let other = DeviceName::try_from(q_mgr).ok().filter(|_| is_named);
+        if let Some(other) = other.filter(|other| self.area.device(other).is_some()) {
             return self.give_to_device(&other, message, unit, commit, turn);
         }
+        if let Some(source) = self.source_of(&q_mgr).filter(|_| is_named) {
+            return self.put_into_outbox(&source, &device, QMgrName::BLANK, message, unit, turn);
+        }
+        if let Some(source) = self.wiring.device_puts.clone().filter(|_| !is_ours) {
+            // A device that has not been heard of may be one by its name; any other name is MQ's to know.
+            if let Some(other) = other.filter(|other| self.area.may_enrol(other)) {
+                return self.give_to_device(&other, message, unit, commit, turn);
+            }
+            return self.put_into_outbox(&source, &device, q_mgr, message, unit, turn);
+        }
+        let is_ours = !is_named;
         let Some(md) = message.to_mq(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
             return Ok(());
@@ -162,7 +174,8 @@ impl Core {
     /// The end of a unit that shall not become real.
     pub(super) fn drop_unit(&mut self, unit: UnitId, turn: &mut Turn) {
         self.queue_manager.unit_dropped(unit, &mut turn.batch);
-        let written = self.area.unit_dropped(unit);
+        let mut written = self.area.unit_dropped(unit);
+        written.extend(self.outbox.unit_dropped(unit));
         if !written.is_empty() {
             turn.batch.back_out(unit, written);
         }
@@ -207,7 +220,7 @@ impl Core {
             body: message.payload,
             file,
         };
-        if let Err(reason) = self.put_dead_letter(dead, &mut commit, turn) {
+        if let Err(reason) = self.dead_letter_of(&device, message.origin_qmgr, dead, &mut commit, turn) {
             // It stays in doubt: the device repeats its refusal, and finds a dead-letter queue then, or not.
             tracing::warn!(%device, %uid, %reason, "the dead-letter queue does not take a refused message");
             return self.drop_unit(unit, turn);

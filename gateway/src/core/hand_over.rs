@@ -220,6 +220,8 @@ impl Core {
         turn.batch.commit(commit);
         self.queue_manager.unit_is_real(turn.qmgr_now(), unit, &mut turn.batch, &mut turn.mq);
         self.area.unit_is_real(turn.mqe_now(), unit, &mut turn.batch, &mut turn.area);
+        let touched = self.outbox.unit_is_real(unit);
+        self.ring(touched);
     }
 
     /// Puts a dead letter in a unit, and the report that its originator wants of that (MQRO_EXCEPTION). With

@@ -2,9 +2,11 @@
 //! commands, which make the report or the dead letter in one unit with the end of the debt (ONCE.md 3).
 
 use bytes::Bytes;
+use mq_wire::{Mqmd, QMgrName, Reason};
 use mqe::area::Owed;
+use mqe::outbox::{EntryKind, OutboxEntry};
 use mqe::{DeviceMessage, DeviceName};
-use qmgr::ReportKind;
+use qmgr::{ReportKind, ReportMessage, report_message};
 use store::{BodyRef, Commit, Id, Record, StoreError};
 
 use super::bodies::Share;
@@ -84,21 +86,56 @@ impl Core {
         owed: Owed,
         commit: &mut Commit,
         turn: &mut Turn,
-    ) -> Result<(), mq_wire::Reason> {
+    ) -> Result<(), Reason> {
         let left = message.to_mq(turn.now.wall_ms);
-        let md = left.unwrap_or_else(|| mq_wire::Mqmd { expiry: EXPIRED, ..message.descriptor.clone() });
+        let md = left.unwrap_or_else(|| Mqmd { expiry: EXPIRED, ..message.descriptor.clone() });
         let kind = match owed {
             Owed::Delivered => ReportKind::Delivery,
             Owed::Expired => ReportKind::Expiration,
             Owed::DeadLetter(reason) => {
                 let (queue, q_mgr) = message.address(device);
-                let DeviceMessage { payload: body, file, .. } = message;
+                let DeviceMessage { payload: body, file, origin_qmgr, .. } = message;
                 let dead = DeadLetter { reason, queue, q_mgr, md, body, file };
-                return self.put_dead_letter(dead, commit, turn);
+                return self.dead_letter_of(device, origin_qmgr, dead, commit, turn);
             }
         };
+        if let (Some(source), Some(unit)) = (self.source_of(&message.origin_qmgr), commit.unit) {
+            let this = message.origin_qmgr;
+            let Some(report) = report_message(turn.qmgr_now(), this, kind, &md, &message.payload, md.expiry)
+            else {
+                return Ok(());
+            };
+            let ReportMessage { queue, q_mgr, md, body } = report;
+            let message = DeviceMessage::from_mq(queue, this, &md, body, turn.now.wall_ms);
+            let entry = OutboxEntry { kind: EntryKind::Report, device: Some(*device), q_mgr, message };
+            return self.enter(&source, Some(device), &entry, unit, turn);
+        }
         let (now, expiry, data): (_, _, &Bytes) = (turn.qmgr_now(), md.expiry, &message.payload);
         self.queue_manager.report_in_unit(now, kind, &md, data, expiry, commit, &mut turn.batch);
         Ok(())
+    }
+
+    /// A dead letter that is decided later goes to the queue manager that its message came from.
+    pub(super) fn dead_letter_of(
+        &mut self,
+        device: &DeviceName,
+        origin: QMgrName,
+        dead: DeadLetter,
+        commit: &mut Commit,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let (Some(source), Some(unit)) = (self.source_of(&origin), commit.unit) else {
+            return self.put_dead_letter(dead, commit, turn);
+        };
+        let DeadLetter { reason, queue, q_mgr, md, body, file } = dead;
+        let message = DeviceMessage::from_mq(queue, origin, &md, body, turn.now.wall_ms);
+        let message = message.with_via(queue, q_mgr).with_file(file);
+        let entry = OutboxEntry {
+            kind: EntryKind::DeadLetter(reason),
+            device: Some(*device),
+            q_mgr: QMgrName::BLANK,
+            message,
+        };
+        self.enter(&source, Some(device), &entry, unit, turn)
     }
 }

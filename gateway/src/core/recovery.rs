@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use mqe::area::Area;
+use mqe::outbox::Outbox;
 use qmgr::QueueManager;
 use store::{Batch, Id, Position, Recovered, Store, StoreError, Watch};
 use tokio::sync::watch;
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use super::cold::ColdCounts;
 use super::durable::Durable;
 use super::handle::Generation;
+use super::outbox::Targets;
 use super::remote::Remotes;
 use super::tokens::Tokens;
 use super::turn::{Core, Wiring};
@@ -41,6 +43,7 @@ pub(crate) trait Machinery: Debug + Send + Sync {
 pub(crate) struct Machines {
     pub(crate) queue_manager: QueueManager,
     pub(crate) area: Area,
+    pub(crate) outbox: Outbox,
     pub(crate) identity: Identity,
 }
 
@@ -51,6 +54,7 @@ pub(super) struct Made {
     pub(super) machines: Machines,
     pub(super) tokens: Tokens,
     pub(super) remotes: Remotes,
+    pub(super) targets: Targets,
     first: Position,
 }
 
@@ -66,9 +70,10 @@ impl Made {
         let mut machines = machinery.machines(&recovered, clock::now(), &mut batch)?;
         let remotes = Remotes::recover(&recovered, &mut machines.area)?;
         let tokens = Tokens::recover(&recovered);
+        let targets = Targets::recover(&recovered);
         drop(recovered);
         let first = store.submit(batch);
-        Ok(Self { store, machines, tokens, remotes, first })
+        Ok(Self { store, machines, tokens, remotes, targets, first })
     }
 
     /// Announces how far the start is on disk, and awaits its first batch. The committer tells only of what comes: a

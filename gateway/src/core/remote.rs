@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use mq_wire::{MsgId, Reason};
 use mqe::area::Area;
-use store::{Commit, Prepare, Recovered, UnitId};
+use store::{Commit, Position, Prepare, Recovered, UnitId};
 
 use super::command::{Delivery, HandOver, HandedOver, Refused, RefusedBy};
 use super::hand_over::Went;
@@ -33,6 +33,8 @@ pub(crate) struct RemoteState {
     pub(crate) used: u64,
     /// The batch that is not decided.
     pub(crate) prepared: Option<PreparedBatch>,
+    /// When this is on disk, all of it is.
+    pub(crate) needs: Option<Position>,
 }
 
 /// A batch that is durable and invisible.
@@ -102,7 +104,7 @@ fn read_state(mut value: &[u8]) -> Option<RemoteState> {
     }
     let (committed, used) = (value.try_get_u64().ok()?, value.try_get_u64().ok()?);
     let q_mgr_id = std::str::from_utf8(value).ok()?.to_owned();
-    Some(RemoteState { q_mgr_id, committed, used, prepared: None })
+    Some(RemoteState { q_mgr_id, committed, used, prepared: None, needs: None })
 }
 
 fn note(source: &str, number: u64, expired: &[u32], msg_ids: &[MsgId]) -> Bytes {
@@ -143,6 +145,7 @@ impl Core {
         let state = self.remotes.0.entry(source.clone()).or_default();
         (state.q_mgr_id, state.committed) = (q_mgr_id, number);
         state.used = state.used.max(number);
+        state.needs = Some(turn.batch.position());
         let mut commit = Commit::default();
         self.remotes.set(&source, &mut commit);
         turn.batch.commit(commit);
@@ -169,7 +172,7 @@ impl Core {
         let note = note(&source, number, &self.area.unit_expired(unit), &msg_ids);
         turn.batch.prepare(Prepare { unit, kills: Vec::new(), note });
         let state = self.remotes.0.entry(source).or_default();
-        state.used = number;
+        (state.used, state.needs) = (number, Some(turn.batch.position()));
         state.prepared = Some(PreparedBatch { number, unit, msg_ids });
         PreparedOutcome { number, handed_over }
     }
@@ -218,6 +221,7 @@ impl Core {
         let Some(PreparedBatch { unit, .. }) = state.prepared.take_if(|batch| batch.number == number) else {
             return;
         };
+        state.needs = Some(turn.batch.position());
         if committed {
             state.committed = number;
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
@@ -245,7 +249,13 @@ mod tests {
         assert_eq!(read_note(&written), Some(("hq".to_owned(), 7, vec![3, 4], ids.to_vec())));
         assert_eq!(read_note(&written[..written.len() - 1]), None);
         assert_eq!(read_note(b"another kind of note"), None);
-        let state = RemoteState { q_mgr_id: "HQ_2026".to_owned(), committed: 5, used: 9, prepared: None };
+        let state = RemoteState {
+            q_mgr_id: "HQ_2026".to_owned(),
+            committed: 5,
+            used: 9,
+            prepared: None,
+            needs: None,
+        };
         let mut remotes = Remotes::default();
         remotes.0.insert("hq".to_owned(), state.clone());
         let mut commit = Commit::default();

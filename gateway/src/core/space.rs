@@ -1,11 +1,13 @@
 //! Room and compaction as the core sees them: whether new messages are taken, and what moved to another place.
 
+use mqe::outbox::is_outbox;
 use store::{Moved, OwnerId, Room};
 use tokio::sync::watch;
 
 use super::turn::{Core, Turn};
 
-/// Owners with this bit are the area's, the others the queue manager's (ARCHITECTURE.md, keys and owners).
+/// Owners with this bit are the area's, or with the next one too the outbox's; the others are the queue manager's
+/// (ARCHITECTURE.md, keys and owners).
 const OF_AREA: u64 = 1 << 63;
 
 /// Whether there is room, as the tasks around the core see it.
@@ -48,8 +50,9 @@ impl Core {
 
     /// Adds what compaction has read to the batch.
     pub(super) fn compact(&mut self, turn: &mut Turn) {
-        let (queue_manager, area) = (&mut self.queue_manager, &mut self.area);
+        let (queue_manager, area, outbox) = (&mut self.queue_manager, &mut self.area, &mut self.outbox);
         let mut dispatch = |moved: &Moved| match moved.owner {
+            owner if is_outbox(owner) => outbox.moved(moved),
             OwnerId(owner) if owner & OF_AREA != 0 => area.moved(moved),
             _ => queue_manager.moved(moved),
         };

@@ -16,6 +16,7 @@ use mq_wire::{
 };
 use mq_wire::{ObjectName, OpenOptions, PutOptions, QName, Reader, Reason, ReportOptions, UserId};
 use mqe::area::{Area, AreaSettings, Onboarding};
+use mqe::outbox::Outbox;
 use mqe::{DeviceName, StoreIdentity};
 use mqe_exits::{Direction, ExitMessage, Origin};
 use qmgr::{CallId, ConnId, Holder, QueueManager, Reply, Rights, Settings, Verb};
@@ -63,7 +64,8 @@ impl Machinery for TestMachinery {
         (self.area)(&mut settings);
         let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
         let area = Area::new(settings, recovered, mqe_now, batch)?;
-        Ok(Machines { queue_manager, area, identity })
+        let outbox = Outbox::new(&[], recovered, batch)?;
+        Ok(Machines { queue_manager, area, outbox, identity })
     }
 }
 
@@ -72,7 +74,9 @@ fn wiring(announcer: Arc<Announcer>) -> Wiring {
         announcer,
         arrived: Arc::default(),
         bodies: Bodies::new(1 << 20),
-        gateway: name("GATE1"),
+        names: Arc::from([name("GATE1")]),
+        outboxes: Default::default(),
+        device_puts: None,
         serving: Arc::new(AtomicBool::new(true)),
         machinery: Arc::new(PLAIN),
     }

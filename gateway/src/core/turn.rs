@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use mq_wire::{PutOptions, QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
+use mqe::outbox::Outbox;
 use qmgr::{CallId, ConnId, Effect, QueueManager, Reply, Verb};
-use store::{Batch, Id, Position, Store, StoreError};
+use store::{Batch, Id, Place, Position, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,6 +20,7 @@ use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToD
 use super::durable::{Announcer, Durable};
 use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
+use super::outbox::{NextBatch, OutboxBell, Targets};
 use super::read_first::Reads;
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
 use super::remote::Remotes;
@@ -57,6 +59,8 @@ pub(crate) struct Core {
     pub(super) area: Area,
     pub(super) tokens: Tokens,
     pub(super) remotes: Remotes,
+    pub(super) outbox: Outbox,
+    pub(super) targets: Targets,
     /// Taken by [`Core::run`].
     pub(super) lanes: Option<Lanes<Command>>,
     generation: Arc<Generation>,
@@ -91,8 +95,12 @@ pub(crate) struct Wiring {
     pub(crate) arrived: Arc<Notify>,
     /// The budget for bodies that the core itself needs.
     pub(crate) bodies: Bodies,
-    /// The gateway's own name.
-    pub(crate) gateway: QMgrName,
+    /// The names under which the gateway is addressed; the first is its own.
+    pub(crate) names: Arc<[QMgrName]>,
+    /// What the tasks of the outboxes share with the core, by the names of their sources.
+    pub(crate) outboxes: BTreeMap<String, Arc<OutboxBell>>,
+    /// Where puts of devices go that name no queue manager, or an unknown one; none is the embedded queue manager.
+    pub(crate) device_puts: Option<String>,
     /// Whether the service has begun to serve, and does not stop yet: only then a failed journal is recovered.
     pub(crate) serving: Arc<AtomicBool>,
     /// Makes queue manager and area, again after a failure.
@@ -101,6 +109,9 @@ pub(crate) struct Wiring {
 
 /// Where the answer to a lock goes.
 type LockAnswer = oneshot::Sender<Result<Vec<LockedBody>, Reason>>;
+
+/// Where the next batch of an outbox goes: number, entries, and when more is due.
+pub(super) type OutboxAnswer = (oneshot::Sender<NextBatch>, u64, Vec<(Id, Place)>, Option<Instant>);
 
 /// What one turn makes: the batch, and what is to be said when it is handed over.
 #[derive(Debug)]
@@ -113,6 +124,8 @@ pub(super) struct Turn {
     pub(super) area: Vec<AreaEffect>,
     /// Bodies that are wanted: they can be had when the batch is with the store.
     locked: Vec<(LockAnswer, Vec<qmgr::Locked>)>,
+    /// The same, of entries of outboxes.
+    pub(super) outbox: Vec<OutboxAnswer>,
     /// Puts whose clients do not wait: what is answered next waits for the disk.
     unawaited: HashSet<(ConnId, CallId)>,
     /// When it began.
@@ -146,7 +159,14 @@ impl Core {
         wiring: Wiring,
         lasting: Option<Lasting>,
     ) -> Self {
-        let Made { store, machines: Machines { queue_manager, area, .. }, tokens, remotes, .. } = made;
+        let Made {
+            store,
+            machines: Machines { queue_manager, area, outbox, .. },
+            tokens,
+            remotes,
+            targets,
+            ..
+        } = made;
         let (sender, lanes) = lanes::lanes();
         let space = Space::new();
         let generation = Arc::new(Generation {
@@ -172,6 +192,8 @@ impl Core {
             area,
             tokens,
             remotes,
+            outbox,
+            targets,
             lanes: Some(lanes),
             generation,
             durable,
@@ -277,6 +299,7 @@ impl Core {
             looked_at: 0,
             area: Vec::new(),
             locked: Vec::new(),
+            outbox: Vec::new(),
             unawaited: HashSet::new(),
         }
     }
@@ -296,7 +319,10 @@ impl Core {
             || (turn.batch.bytes() >= BATCH_BYTES_FULL && in_flight < BATCHES_IN_FLIGHT_MAX)
             || turn.batch.is_empty();
         let wanted = turn.hurry
-            || !(turn.mq.is_empty() && turn.area.is_empty() && turn.locked.is_empty())
+            || !(turn.mq.is_empty()
+                && turn.area.is_empty()
+                && turn.locked.is_empty()
+                && turn.outbox.is_empty())
             || turn.batch.is_empty()
             || turn.now.instant >= turn.begun + GATHER;
         if (free && wanted) || self.stopped {
@@ -310,7 +336,8 @@ impl Core {
     }
 
     pub(super) fn submit(&mut self, turn: Turn) {
-        let Turn { batch, mq, area, locked, unawaited, .. } = turn;
+        let Turn { batch, mq, area, locked, outbox, unawaited, .. } = turn;
+        let position = batch.position();
         let dropped = self.queue_manager.reports_dropped();
         if dropped > self.reports_dropped {
             let reports = dropped - self.reports_dropped;
@@ -337,6 +364,7 @@ impl Core {
             // Whoever asked may be gone: the service stops, and the locks die with it.
             reply(answer, Ok(bodies.collect()));
         }
+        self.give_batches(outbox, position);
         self.begin_reads();
     }
 
@@ -471,7 +499,7 @@ impl Core {
                 reply(answer, handed_over);
             }
             Command::RemoteState { source, answer } => {
-                reply(answer, (self.remote_state(&source), turn.batch.position()));
+                reply(answer, self.remote_state(&source));
             }
             Command::RemoteBegin { source, q_mgr_id, number, answer } => {
                 self.remote_begin(source, q_mgr_id, number, turn);
@@ -485,6 +513,7 @@ impl Core {
                 self.remote_decide(&source, number, committed, turn);
                 reply(answer, turn.batch.position());
             }
+            Command::Outbox { command } => self.outbox_command(command, turn),
             Command::Mqsc { command, answer } => {
                 let needs = |batch: &Batch| Some(batch.position()).filter(|_| !batch.is_empty());
                 if let mqsc::Command::Display(display) = *command {

@@ -34,7 +34,7 @@ pub(super) async fn deliver(
     let mut messages = Vec::new();
     for ((request, put), device) in puts.into_iter().zip(new) {
         let Some(device) = device else { continue };
-        let sequence = put.sequence;
+        let (sequence, unnamed) = (put.sequence, put.queue_manager.is_blank());
         let content = match wrap(&device, put, names) {
             Ok((message, token, wrapped)) => {
                 messages.push(wrapped);
@@ -42,17 +42,23 @@ pub(super) async fn deliver(
             }
             Err(reason) => Err(reason),
         };
-        waiting.push(Waiting { request, sequence, device, content });
+        waiting.push(Waiting { request, sequence, device, unnamed, content });
     }
     if waiting.is_empty() {
         return Ok(());
     }
     let mut verdicts = chain.run(messages).await.into_iter();
     let mut puts = Vec::with_capacity(waiting.len());
-    for Waiting { request, sequence, device, content } in waiting {
+    for Waiting { request, sequence, device, unnamed, content } in waiting {
         let body = match content {
             Ok((message, token)) => match verdicts.next() {
-                Some(Verdict::Pass(passed)) => unwrap(message, token, passed),
+                Some(Verdict::Pass(passed)) => unwrap(message, token, passed).map(|mut body| {
+                    // Which queue manager is meant by none is for the core to say.
+                    if unnamed && body.q_mgr == names.q_mgr {
+                        body.q_mgr = QMgrName::BLANK;
+                    }
+                    body
+                }),
                 Some(Verdict::Undelivered { reason, why, .. }) => {
                     tracing::info!(%device, %sequence, %reason, why, "an exit does not let the put through");
                     Err(reason)
@@ -91,6 +97,8 @@ struct Waiting {
     request: RequestId,
     sequence: Sequence,
     device: DeviceName,
+    /// It named no queue manager.
+    unnamed: bool,
     content: Result<(DeviceMessage, Option<Token>), Reason>,
 }
 

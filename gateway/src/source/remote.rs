@@ -11,7 +11,6 @@
 //! looked up after the next connect (`recovery`). Nothing is ever committed by accident: what is left open is backed out
 //! before MQDISC, or goes with the socket.
 
-mod letters;
 mod recovery;
 
 use std::collections::HashSet;
@@ -20,12 +19,16 @@ use std::time::Duration;
 
 use mq_wire::{GetOptions, MatchOptions, Mqgmo, Mqmd, MsgId, OpenOptions, QMgrName, Reason};
 use mqe_exits::{Direction, ExitMessage, Origin};
+use qmgr::{ReportKind, ReportMessage, report_message};
 
 use super::control::{SourceControl, State};
 use super::listener::{BatchLimits, Pause, Taken, TransmissionQueue};
 use crate::clock;
-use crate::core::{Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, RemoteBatch, TakenKey};
-use crate::remote::{Backoff, Failed, Link, RemoteSettings, SyncQueue};
+use crate::core::{
+    Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, OutboxCommand, Refused, RefusedBy, RemoteBatch,
+    TakenKey,
+};
+use crate::remote::{Backoff, Failed, Letters, Link, RemoteSettings, SyncQueue, qmgr_now};
 
 /// Messages that are taken before the exits see the first of them.
 const PIECE_MESSAGES_MAX: usize = 16;
@@ -50,7 +53,7 @@ struct Open {
     link: Link,
     queue: i32,
     sync: Option<SyncQueue>,
-    letters: letters::Letters,
+    letters: Letters,
     /// Messages of the open unit of work.
     taken: Vec<(TakenKey, MsgId)>,
     /// Of these, what was done in the unit of work already.
@@ -125,6 +128,8 @@ impl TransmissionQueue for RemoteQueue {
             report.queue_manager = link.q_mgr.to_string();
             report.address.clone_from(&link.address);
         });
+        let command = OutboxCommand::Connected { source: self.settings.name.clone(), q_mgr: link.q_mgr };
+        core.send(Lane::Control, Command::Outbox { command }).await?;
         let options = OpenOptions::INPUT_EXCLUSIVE | OpenOptions::BROWSE;
         let queue = match link.open(self.settings.queue, options).await {
             Ok(queue) => queue,
@@ -138,7 +143,7 @@ impl TransmissionQueue for RemoteQueue {
             Err(failed) => return Err(self.lost(failed)),
         };
         let sync = self.recover(core, &mut link, queue).await?;
-        let letters = letters::Letters::new(self.settings.dead_letter_queue.or(link.dead_letter_queue));
+        let letters = Letters::new(self.settings.dead_letter_queue.or(link.dead_letter_queue));
         let (taken, done) = <(Vec<_>, HashSet<_>)>::default();
         self.open = Some(Open { link, queue, sync, letters, taken, done });
         self.backoff.reset();
@@ -175,7 +180,7 @@ impl TransmissionQueue for RemoteQueue {
         let core = Arc::clone(self.core()?);
         let source = self.settings.name.clone();
         let msg_ids = open.taken.iter().map(|(_, id)| *id).collect();
-        let arrivals = deliveries.iter().filter_map(letters::arrival).collect::<Vec<_>>();
+        let arrivals = deliveries.iter().filter_map(arrival).collect::<Vec<_>>();
         let batch = Box::new(RemoteBatch { source, deliveries, msg_ids });
         let prepared = core.ask(Lane::Complete, |answer| Command::RemotePrepare { batch, answer }).await?;
         if !prepared.handed_over.refused.is_empty() {
@@ -261,7 +266,7 @@ impl TransmissionQueue for RemoteQueue {
 
 impl RemoteQueue {
     /// The last calls before MQCMIT: reports on arrival, and the sync message. False: that was not there.
-    async fn finish_unit(&mut self, number: u64, arrivals: Vec<qmgr::ReportMessage>) -> Result<bool, Failed> {
+    async fn finish_unit(&mut self, number: u64, arrivals: Vec<ReportMessage>) -> Result<bool, Failed> {
         let Some(open) = &mut self.open else { return Err(Failed::Gone(LOST.to_owned())) };
         for report in arrivals {
             open.letters.report(&mut open.link, report).await?;
@@ -280,7 +285,7 @@ impl RemoteQueue {
     }
 
     /// Dead letters and reports of exceptions, in the unit of work. What the queue manager does not take is refused.
-    async fn letters(&mut self, deliveries: &[HandOver]) -> Result<Vec<crate::core::Refused>, Failed> {
+    async fn letters(&mut self, deliveries: &[HandOver]) -> Result<Vec<Refused>, Failed> {
         let Some(open) = &mut self.open else { return Err(Failed::Gone(LOST.to_owned())) };
         let mut refused = Vec::new();
         for handed in deliveries {
@@ -292,13 +297,28 @@ impl RemoteQueue {
             if open.done.contains(&handed.key) {
                 continue;
             }
-            match open.letters.put(&mut open.link, handed, reason, discard).await? {
+            let dead = super::dead_letter(&handed.original, None, reason);
+            match open.letters.put(&mut open.link, &dead, discard).await? {
                 None => {
                     open.done.insert(handed.key);
                 }
-                Some(why) => refused.push(why),
+                Some((reason, why)) => {
+                    let by = RefusedBy::DeadLetterQueue;
+                    refused.push(Refused { key: handed.key, reason, why, temporary: false, by });
+                }
             }
         }
         Ok(refused)
     }
+}
+
+/// The report that the sender of a message wants when it has arrived at its device.
+fn arrival(handed: &HandOver) -> Option<ReportMessage> {
+    let (Delivery::Device { message, .. } | Delivery::Queue { message }) = &handed.delivery else {
+        return None;
+    };
+    let now = clock::now();
+    let left = message.to_mq(now.wall_ms).map_or(-1, |md| md.expiry);
+    let (md, data) = (&message.descriptor, &message.payload);
+    report_message(qmgr_now(), message.origin_qmgr, ReportKind::Arrival, md, data, left)
 }

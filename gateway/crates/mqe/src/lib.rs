@@ -16,6 +16,7 @@ pub mod frame;
 pub mod gateway_end;
 mod ids;
 pub mod message;
+pub mod outbox;
 mod wire;
 
 use std::time::Instant;

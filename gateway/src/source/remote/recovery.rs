@@ -26,10 +26,9 @@ impl RemoteQueue {
         queue: i32,
     ) -> Result<Option<SyncQueue>, Pause> {
         let source = self.settings.name.clone();
-        let (state, known) =
-            core.ask(Lane::Control, |answer| Command::RemoteState { source, answer }).await?;
+        let state = core.ask(Lane::Control, |answer| Command::RemoteState { source, answer }).await?;
         // What the journal says must be so after any crash from here on.
-        core.durable(Some(known)).await.map_err(|_| Pause::Recovery)?;
+        core.durable(state.needs).await.map_err(|_| Pause::Recovery)?;
         let RemoteState { q_mgr_id, .. } = &state;
         if !q_mgr_id.is_empty() && *q_mgr_id != link.q_mgr_id {
             let name = &self.settings.name;

@@ -129,16 +129,21 @@ impl Area {
         known.ok_or(OnboardError::Unknown { device: *device })
     }
 
+    /// Whether a name that is not known would be let in.
+    pub fn may_enrol(&self, device: &DeviceName) -> bool {
+        let onboarding = &self.settings.onboarding;
+        let name = device.trimmed();
+        let may = onboarding.patterns.iter().any(|pattern| matches(pattern.as_bytes(), name));
+        may && self.enrolled < onboarding.devices_max
+    }
+
     /// The device's number; it is created if it may enrol itself.
     pub(super) fn find_or_enrol(&mut self, device: &DeviceName, batch: &mut Batch) -> Result<u32, NoDevice> {
         let parked = self.devices.number(device);
         if let Some(number) = parked.filter(|number| !self.is_parked(*number)) {
             return Ok(number);
         }
-        let onboarding = &self.settings.onboarding;
-        let name = device.trimmed();
-        let may = onboarding.patterns.iter().any(|pattern| matches(pattern.as_bytes(), name));
-        if !may || self.enrolled >= onboarding.devices_max {
+        if !self.may_enrol(device) {
             return Err(NoDevice::Unknown);
         }
         if self.is_short() {

@@ -1,62 +1,48 @@
-//! What a source puts into the queue manager in the unit of work of a batch: dead letters, and the reports that the senders
-//! want of arrivals and exceptions.
+//! What goes into the queue manager in the unit of work of a batch beside its messages: dead letters, and the reports that
+//! senders want of arrivals and exceptions.
 
 use mq_client::ClientError;
 use mq_wire::{Feedback, Mqod, Mqpmo, ObjectName, OpenOptions, PutOptions, QName, Reason, ReportOptions};
 use qmgr::{ReportKind, ReportMessage, report_message};
 
-use super::super::address;
+use super::link::{Failed, Link};
 use crate::clock;
-use crate::core::{Delivery, HandOver, Refused, RefusedBy, dead_letter_message};
-use crate::remote::{Failed, Link};
+use crate::core::{DeadLetter, dead_letter_message};
 
 /// The dead-letter queue, opened when it is first needed.
 #[derive(Debug)]
-pub(super) struct Letters {
+pub(crate) struct Letters {
     queue: Option<QName>,
     /// Its handle, and whether the message's own context may be set.
     handle: Option<(i32, bool)>,
 }
 
-/// The report that the sender of a message wants when it has arrived at its device.
-pub(super) fn arrival(handed: &HandOver) -> Option<ReportMessage> {
-    let (Delivery::Device { message, .. } | Delivery::Queue { message }) = &handed.delivery else {
-        return None;
-    };
-    let now = clock::now();
-    let left = message.to_mq(now.wall_ms).map_or(-1, |md| md.expiry);
-    let (md, data) = (&message.descriptor, &message.payload);
-    report_message(qmgr_now(), message.origin_qmgr, ReportKind::Arrival, md, data, left)
-}
-
-fn qmgr_now() -> qmgr::Now {
+pub(crate) fn qmgr_now() -> qmgr::Now {
     let now = clock::now();
     qmgr::Now { wall_ms: now.wall_ms, instant: now.instant }
 }
 
 impl Letters {
-    pub(super) fn new(queue: Option<QName>) -> Self {
+    pub(crate) fn new(queue: Option<QName>) -> Self {
         Self { queue, handle: None }
     }
 
     /// Puts a dead letter, unless the message wants to be discarded, and the report of the exception. If the dead-letter queue
     /// does not take it, that is given.
-    pub(super) async fn put(
+    pub(crate) async fn put(
         &mut self,
         link: &mut Link,
-        handed: &HandOver,
-        reason: Reason,
+        dead: &DeadLetter,
         discard: bool,
-    ) -> Result<Option<Refused>, Failed> {
-        let dead = address::dead_letter(&handed.original, None, reason);
+    ) -> Result<Option<(Reason, String)>, Failed> {
         let now = qmgr_now();
-        let kind = ReportKind::Exception(Feedback(reason.0));
+        let kind = ReportKind::Exception(Feedback(dead.reason.0));
         let report = report_message(now, link.q_mgr, kind, &dead.md, &dead.body, dead.md.expiry);
         if !discard && !dead.md.report.contains(ReportOptions::DISCARD_MSG) {
-            let (md, body) = dead_letter_message(&dead, now.wall_ms);
-            if let Some((reason, why)) = self.letter(link, md, body).await? {
-                let by = RefusedBy::DeadLetterQueue;
-                return Ok(Some(Refused { key: handed.key, reason, why, temporary: false, by }));
+            let (md, body) = dead_letter_message(dead, now.wall_ms);
+            let refused = self.letter(link, md, body).await?;
+            if refused.is_some() {
+                return Ok(refused);
             }
         }
         if let Some(report) = report {
@@ -66,7 +52,7 @@ impl Letters {
     }
 
     /// Puts a report where it belongs, else to the dead-letter queue, else nowhere: nothing ever waits for a report.
-    pub(super) async fn report(&mut self, link: &mut Link, report: ReportMessage) -> Result<(), Failed> {
+    pub(crate) async fn report(&mut self, link: &mut Link, report: ReportMessage) -> Result<(), Failed> {
         let ReportMessage { queue, q_mgr, md, body } = report;
         let od = Mqod { object_name: ObjectName::from(queue), object_q_mgr_name: q_mgr, ..Mqod::default() };
         let pmo =
@@ -74,7 +60,7 @@ impl Letters {
         match link.connection.put1(od, md.clone(), pmo, body.clone()).await.map_err(Failed::from) {
             Ok(_) => Ok(()),
             Err(Failed::Refused(reason, why)) => {
-                let dead = crate::core::DeadLetter { reason, queue, q_mgr, md, body, file: None };
+                let dead = DeadLetter { reason, queue, q_mgr, md, body, file: None };
                 let (md, body) = dead_letter_message(&dead, clock::now().wall_ms);
                 if self.letter(link, md, body).await?.is_some() {
                     tracing::warn!(%queue, %q_mgr, why, "a report can be put nowhere: it is dropped");

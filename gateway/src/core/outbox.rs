@@ -1,0 +1,176 @@
+//! The core's side of the outbox: where puts of devices go, what must reach other queue managers later, and the commands of the
+//! tasks that bring it there (ONCE.md 3).
+//!
+//! | key | value |
+//! |---|---|
+//! | `gN` source | the name of its queue manager |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mq_wire::{Chars, QMgrName, Reason};
+use mqe::outbox::{EntryKind, OutboxEntry, OutboxError, TargetState};
+use mqe::{DeviceMessage, DeviceName};
+use store::{BodyRef, Commit, Id, Position, Recovered, UnitId};
+use tokio::sync::{Notify, oneshot};
+
+use super::turn::{Core, Turn, reply};
+
+const NAME: &[u8] = b"gN";
+
+/// What the core and the task of an outbox share.
+#[derive(Debug, Default)]
+pub(crate) struct OutboxBell {
+    /// Rung when something is in it.
+    pub(crate) rung: Notify,
+    /// The source is stopped, and puts of devices are to be refused meanwhile.
+    pub(crate) closed: AtomicBool,
+}
+
+/// Which source leads to which queue manager.
+#[derive(Debug, Default)]
+pub(crate) struct Targets(BTreeMap<QMgrName, String>);
+
+impl Targets {
+    pub(super) fn recover(recovered: &Recovered) -> Self {
+        let ours = recovered.keyed.iter().filter_map(|(key, value)| {
+            let source = key.strip_prefix(NAME)?;
+            let q_mgr = QMgrName(Chars::cut(&String::from_utf8_lossy(value)));
+            Some((q_mgr, String::from_utf8_lossy(source).into_owned()))
+        });
+        Self(ours.collect())
+    }
+
+    /// The source that leads to a queue manager.
+    pub(super) fn of(&self, q_mgr: &QMgrName) -> Option<&str> {
+        self.0.get(q_mgr).map(String::as_str)
+    }
+}
+
+/// What the task of an outbox asks.
+#[derive(Debug)]
+pub(crate) enum OutboxCommand {
+    /// A source has connected to a queue manager of this name.
+    Connected { source: String, q_mgr: QMgrName },
+    /// What the journal knows of it.
+    State { source: String, answer: oneshot::Sender<TargetState> },
+    /// It goes on with this queue manager, from this number.
+    Begin { source: String, q_mgr_id: String, number: u64, answer: oneshot::Sender<Position> },
+    /// The next batch; nothing may be put before it is durable.
+    Next { source: String, messages_max: usize, bytes_max: u64, answer: oneshot::Sender<NextBatch> },
+    /// The batch was committed there with these entries.
+    End { source: String, number: u64, ids: Vec<Id>, answer: oneshot::Sender<Position> },
+    /// The device of this entry is held back.
+    Hold { source: String, id: Id },
+}
+
+/// A batch of an outbox.
+#[derive(Debug)]
+pub(crate) struct NextBatch {
+    pub(crate) number: u64,
+    pub(crate) entries: Vec<(Id, BodyRef)>,
+    pub(crate) needs: Position,
+    /// When something that is held back may go on.
+    pub(crate) due: Option<std::time::Instant>,
+}
+
+impl Core {
+    pub(super) fn outbox_command(&mut self, command: OutboxCommand, turn: &mut Turn) {
+        let mut commit = Commit::default();
+        let needs = turn.batch.position();
+        match command {
+            OutboxCommand::Connected { source, q_mgr } => {
+                if self.targets.of(&q_mgr) != Some(&source) {
+                    self.targets.0.retain(|_, other| *other != source);
+                    commit.set([NAME, source.as_bytes()].concat(), q_mgr.0.trimmed().to_vec());
+                    self.targets.0.insert(q_mgr, source);
+                }
+            }
+            OutboxCommand::State { source, answer } => reply(answer, self.outbox.state(&source)),
+            OutboxCommand::Begin { source, q_mgr_id, number, answer } => {
+                self.outbox.begin(&source, &q_mgr_id, number, &mut commit);
+                reply(answer, needs);
+            }
+            OutboxCommand::Next { source, messages_max, bytes_max, answer } => {
+                let now = turn.mqe_now();
+                let (number, entries) =
+                    self.outbox.next_batch(now, &source, messages_max, bytes_max, &mut commit);
+                let due = self.outbox.next_due(&source);
+                turn.batch.commit(commit);
+                // Entries of this very batch can be read when it is with the store.
+                turn.outbox.push((answer, number, entries, due));
+                return;
+            }
+            OutboxCommand::End { source, number, ids, answer } => {
+                self.outbox.end(&source, number, &ids, &mut commit);
+                reply(answer, needs);
+            }
+            OutboxCommand::Hold { source, id } => {
+                let held = self.outbox.hold(turn.mqe_now(), &source, id);
+                tracing::info!(source, %id, ?held, "a put finds no room there: its device's puts wait");
+            }
+        }
+        turn.batch.commit(commit);
+    }
+
+    /// Answers for batches whose entries are with the store.
+    pub(super) fn give_batches(&self, batches: Vec<super::turn::OutboxAnswer>, needs: Position) {
+        for (answer, number, entries, due) in batches {
+            let entries = entries.into_iter().map(|(id, place)| (id, self.store().body(id, place))).collect();
+            reply(answer, NextBatch { number, entries, needs, due });
+        }
+    }
+
+    /// Wakes the tasks of these targets.
+    pub(super) fn ring(&self, targets: BTreeSet<String>) {
+        for bell in targets.iter().filter_map(|target| self.wiring.outboxes.get(target)) {
+            bell.rung.notify_one();
+        }
+    }
+
+    /// The source whose outbox takes what is for a queue manager that is not the embedded one.
+    pub(super) fn source_of(&self, q_mgr: &QMgrName) -> Option<String> {
+        if q_mgr.is_blank() || *q_mgr == self.queue_manager.name() {
+            return None;
+        }
+        self.targets.of(q_mgr).map(str::to_owned)
+    }
+
+    /// A put of a device for another queue manager.
+    pub(super) fn put_into_outbox(
+        &mut self,
+        source: &str,
+        device: &DeviceName,
+        q_mgr: QMgrName,
+        message: DeviceMessage,
+        unit: UnitId,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let closed = self.wiring.outboxes.get(source).is_some_and(|bell| bell.closed.load(Ordering::Acquire));
+        if closed {
+            // The device keeps it, and comes again.
+            return Err(Reason::Q_MGR_QUIESCING);
+        }
+        let entry = OutboxEntry { kind: EntryKind::Put, device: Some(*device), q_mgr, message };
+        self.enter(source, Some(device), &entry, unit, turn)
+    }
+
+    /// Enters something in a unit.
+    pub(super) fn enter(
+        &mut self,
+        source: &str,
+        device: Option<&DeviceName>,
+        entry: &OutboxEntry,
+        unit: UnitId,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let entered = self.outbox.put(source, device, entry, unit, &mut turn.batch);
+        entered.map(drop).map_err(|error| {
+            tracing::warn!(%error, "nothing can be entered");
+            match error {
+                OutboxError::Full { .. } => Reason::Q_FULL,
+                OutboxError::NoTarget { .. } => Reason::UNKNOWN_REMOTE_Q_MGR,
+            }
+        })
+    }
+}
