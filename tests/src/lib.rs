@@ -16,6 +16,7 @@ pub mod pcap;
 pub mod ping;
 pub mod process;
 pub mod relay;
+pub mod remote;
 pub mod seed;
 pub mod service;
 pub mod tidy;

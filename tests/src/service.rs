@@ -31,6 +31,8 @@ pub struct Service {
     mq: SocketAddr,
     devices: SocketAddr,
     admin: SocketAddr,
+    /// Of queue manager and gateway.
+    names: (&'static str, &'static str),
     starts: u32,
 }
 
@@ -55,8 +57,16 @@ impl Service {
             devices: free_address(),
             admin: free_address(),
             process: None,
+            names: ("QM1", "GATE1"),
             starts: 0,
         }
+    }
+
+    /// Its configuration gives queue manager and gateway these names.
+    #[must_use]
+    pub fn named(mut self, queue_manager: &'static str, gateway: &'static str) -> Self {
+        self.names = (queue_manager, gateway);
+        self
     }
 
     /// Adds arguments for every later start.
@@ -91,8 +101,9 @@ impl Service {
         let Some(line) = line else {
             panic!("the service ended instead of being ready:\n{}", process.wait(STOP).stderr);
         };
+        let (queue_manager, gateway) = self.names;
         let expected = format!(
-            "ready queue-manager=QM1 gateway=GATE1 mq={} devices={} admin={} data={}",
+            "ready queue-manager={queue_manager} gateway={gateway} mq={} devices={} admin={} data={}",
             self.mq,
             self.devices,
             self.admin,

@@ -35,10 +35,15 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Starts it; the report is a file of the service's folder.
     pub(crate) fn start(&self, service: &Service, name: &str) -> (Process, PathBuf) {
+        self.start_between(service, service, name)
+    }
+
+    /// The same; its applications are at another queue manager than the gateway's.
+    pub(crate) fn start_between(&self, service: &Service, mq: &Service, name: &str) -> (Process, PathBuf) {
         let report = service.folder().join(format!("{name}.json"));
         let mut command = Command::new(DEVICE_SIM);
         command.arg("fleet").arg("--gateway").arg(service.devices().to_string());
-        command.args(["--mq", &service.server("DEV.APP.SVRCONN"), "--via", "GATE1"]);
+        command.args(["--mq", &mq.server("DEV.APP.SVRCONN"), "--via", "GATE1"]);
         command.args(["--queues", &QUEUES.to_string(), "--device-prefix", &self.prefix]);
         command.args(["--devices", &self.devices.to_string(), "--messages", &self.messages.to_string()]);
         command.args(["--size", &self.size.to_string(), "--unit", &self.unit.to_string()]);

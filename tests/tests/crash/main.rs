@@ -9,6 +9,7 @@ mod fleet;
 mod folders;
 mod index;
 mod mq;
+mod remote;
 
 /// Segments as small as they may be: then there are many.
 const CONFIG: &str = "[store]\nsegment_bytes = 1048576\n";
