@@ -18,7 +18,7 @@ mod stats;
 mod tests;
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use mq_wire::{QMgrName, Reason};
@@ -28,7 +28,8 @@ pub use stats::{ChainStatus, ExitStatus};
 
 use crate::registry::Constructor;
 use crate::{ExitConfig, ExitError, ExitMessage, Registry};
-use pool::Pool;
+use pool::{Pool, locked};
+use tokio::sync::RwLock;
 
 /// What became of a message.
 #[derive(Debug, Clone)]
@@ -60,7 +61,10 @@ pub enum Verdict {
 /// The running exits.
 #[derive(Debug)]
 pub struct Chain {
-    pool: Arc<Pool>,
+    /// Those in force.
+    pool: Mutex<Arc<Pool>>,
+    /// Read by each batch, written by a reload: a batch is run by the exits with which it began.
+    gate: RwLock<()>,
 }
 
 /// What a chain is made of.
@@ -102,8 +106,9 @@ impl<'a> ChainBuilder<'a> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let instances = self.instances.map_or(cores, NonZeroUsize::get);
         // The chain comes first: when a start fails, dropping it ends what has started.
-        let chain = Chain { pool: Arc::new(Pool::new(exits, self.gateway_names.into(), cores)) };
-        chain.pool.start(instances).await?;
+        let pool = Arc::new(Pool::new(exits, self.gateway_names.into(), cores));
+        let chain = Chain { pool: Mutex::new(Arc::clone(&pool)), gate: RwLock::default() };
+        pool.start(instances).await?;
         Ok(chain)
     }
 }
@@ -134,33 +139,57 @@ impl Chain {
     ///
     /// Needs a tokio runtime with time.
     pub async fn run(&self, batch: Vec<ExitMessage>) -> Vec<Verdict> {
-        if batch.is_empty() || self.pool.has_no_exits() {
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        let _batch = self.gate.read().await;
+        let pool = self.pool();
+        if pool.has_no_exits() {
             return batch.into_iter().map(Verdict::Pass).collect();
         }
         let mut verdicts = Vec::with_capacity(batch.len());
-        for slice in self.pool.submit(batch) {
-            verdicts.extend(self.pool.watch(slice).await);
+        for slice in pool.submit(batch) {
+            verdicts.extend(pool.watch(slice).await);
         }
         end_at_first_stop(&mut verdicts);
         verdicts
     }
 
-    /// What the exits have done so far.
+    /// What the exits have done so far, since they were started or started anew.
     pub fn status(&self) -> ChainStatus {
-        self.pool.status()
+        self.pool().status()
+    }
+
+    /// Goes on with the exits of another chain, which has been started: batches that run end with the old ones, later ones
+    /// see the new. Then the old ones end, each within its limit. So a chain that has stopped for good runs again.
+    pub async fn reload(&self, other: Self) {
+        let new = other.pool();
+        let old = {
+            let _alone = self.gate.write().await;
+            std::mem::replace(&mut *locked(&self.pool), Arc::clone(&new))
+        };
+        // The other one would end them when it is dropped.
+        *locked(&other.pool) = Arc::clone(&old);
+        old.close();
+        old.ended().await;
     }
 
     /// Ends all exits and waits for them, each within its limit. Batches that still run end as
     /// [`Verdict::Stopped`]. A chain that is dropped instead ends its exits in the background.
     pub async fn term(self) {
-        self.pool.close();
-        self.pool.ended().await;
+        let pool = self.pool();
+        pool.close();
+        pool.ended().await;
+    }
+
+    fn pool(&self) -> Arc<Pool> {
+        Arc::clone(&locked(&self.pool))
     }
 }
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        self.pool.close();
+        self.pool().close();
     }
 }
 

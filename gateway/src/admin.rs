@@ -12,7 +12,10 @@ mod tests;
 
 use async_trait::async_trait;
 
-use crate::report::{BackupReport, BackupRequest, DeviceReport, StatusReport, StoreReport};
+use crate::report::{
+    BackupReport, BackupRequest, DeviceReport, ExitReport, Operation, OperationReport, ParkedReport,
+    RouteReport, SourceReport, StatusReport, StoreReport,
+};
 
 pub use endpoints::{ENDPOINTS_FILE, read_endpoints, write_endpoints};
 pub use serve::{AdminBounds, serve, serve_bounded};
@@ -33,6 +36,16 @@ pub trait AdminBackend: Send + Sync + 'static {
     async fn devices(&self) -> Vec<DeviceReport>;
     /// One device, if it is known.
     async fn device(&self, name: &str) -> Option<DeviceReport>;
+    /// The sources and their outboxes.
+    async fn sources(&self) -> Vec<SourceReport>;
+    /// What is parked.
+    async fn parked(&self) -> Vec<ParkedReport>;
+    /// The exits, in the order of the chain.
+    fn exits(&self) -> Vec<ExitReport>;
+    /// Where a message would go; an error if the names are none.
+    async fn route(&self, queue: &str, q_mgr: &str) -> Result<RouteReport, String>;
+    /// Does something; an error says what to do instead.
+    async fn operate(&self, operation: Operation) -> Result<OperationReport, String>;
 }
 
 /// Why there is no backup.

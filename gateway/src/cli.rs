@@ -6,11 +6,15 @@ mod check;
 mod connect;
 mod demo;
 mod devices;
+mod exits;
 mod http;
 mod init;
 mod lines;
 mod mqrc;
+mod park;
+mod route;
 mod run;
+mod sources;
 mod status;
 mod store;
 mod table;
@@ -58,6 +62,14 @@ enum Command {
     Status(status::StatusArgs),
     /// Show the devices of the running service
     Devices(devices::DevicesArgs),
+    /// Show, start, stop and pause the listeners on transmission queues and their outboxes
+    Sources(sources::SourcesArgs),
+    /// Show, release and purge messages that are parked for devices that are not known
+    Park(park::ParkArgs),
+    /// Show the exits, and start them anew
+    Exits(exits::ExitsArgs),
+    /// Say where a message would go, and why
+    Route(route::RouteArgs),
     /// Check, measure, back up, restore and salvage the store
     Store(store::StoreArgs),
     /// Put each line of standard input as a message
@@ -85,6 +97,10 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Check(args) => check::run(&args, &registry),
         Command::Status(args) => status::run(&args),
         Command::Devices(args) => devices::run(&args),
+        Command::Sources(args) => sources::run(&args),
+        Command::Park(args) => park::run(&args),
+        Command::Exits(args) => exits::run(&args),
+        Command::Route(args) => route::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Amqsput(args) => amqsput::run(&args),
         Command::Amqsget(args) => amqsget::run(&args),

@@ -18,6 +18,7 @@ pub(crate) mod faulty;
 mod hand_over;
 mod handle;
 mod lanes;
+mod operate;
 mod outbox;
 mod owed;
 mod read_first;

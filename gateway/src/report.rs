@@ -1,9 +1,13 @@
 //! What the service tells about itself: the answers of the admin listener, and what the commands print.
 
+mod operation;
 mod store;
 
 use serde::{Deserialize, Serialize};
 
+pub use operation::{
+    ClearedOutbox, Operation, OperationReport, ParkAct, ParkedReport, RouteReport, SourceAct,
+};
 pub use store::{BackupReport, BackupRequest, HistogramReport, SegmentReport, StoreReport};
 
 /// The answer to `status`.
@@ -99,10 +103,15 @@ pub struct SourceReport {
     pub discarded: u64,
     /// The last batch that is committed in the other queue manager.
     pub batch: u64,
+    /// Messages that wait in the outbox.
+    pub waiting: u64,
+    /// Their bytes.
+    pub waiting_bytes: u64,
 }
 
 /// The store-and-forward area.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AreaReport {
     /// Devices that are known.
     pub devices: u64,
@@ -120,6 +129,12 @@ pub struct AreaReport {
     pub index_bytes_max: u64,
     /// Devices whose messages are not in memory, or not all.
     pub evicted_devices: u64,
+    /// Messages that are parked for devices that are not known.
+    pub parked: u64,
+    /// Their bytes.
+    pub parked_bytes: u64,
+    /// Messages that have ended, and for which a report or a dead letter is still owed.
+    pub owed: u64,
     /// Times at which the index of a device left memory, since the start.
     pub evictions: u64,
     /// Times at which it came back.
@@ -149,13 +164,20 @@ pub struct DeviceReport {
 
 /// An exit of the chain.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExitReport {
     /// Its name.
     pub name: String,
     /// Messages it has seen.
     pub calls: u64,
+    /// Messages it has refused.
+    pub refused: u64,
     /// Failures, panics and time-outs.
     pub failures: u64,
+    /// Of these, calls that were not done in time.
+    pub late: u64,
     /// Mean time in microseconds.
     pub mean_us: u64,
+    /// The longest call in microseconds.
+    pub max_us: u64,
 }

@@ -2,22 +2,27 @@
 
 mod backend;
 mod identity;
+mod operate;
+mod route;
 mod scripts;
 #[cfg(test)]
 mod tests;
 
 use backend::Backend;
 pub(crate) use identity::Identity;
+pub(crate) use operate::ReloadExits;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use mq_wire::QMgrName;
 use mqe::DeviceName;
 use mqe::outbox::{Outbox, TargetSettings};
 use mqe_exits::{Chain, Registry, Rule};
@@ -49,26 +54,25 @@ use crate::source::{
 };
 
 /// Runs the service until a signal ends it, or the journal fails and cannot be recovered.
-pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()> {
+pub(crate) async fn run(config: Config, reload: ReloadExits) -> anyhow::Result<()> {
     // First of all, so that a stop that comes during the start is one in order too.
     let mut signals = Signals::listen()?;
     let directory = config.store.directory.clone();
     let config = Arc::new(config);
     let (core, parts) = start_core(&config).await?;
-    let chain = Chain::start(&registry, config.chain(), [config.gateway.name], None)
-        .await
-        .context("the exits cannot be started")?;
+    let registry = &reload.registry;
+    let chain = start_chain(&config, registry).await?;
     let gateway = &config.gateway;
     let limit = Duration::from_millis(gateway.undelivered_limit_ms.into());
     let rule = registry
         .rule(&gateway.undelivered, &gateway.undelivered_data, limit)
         .context("the undelivered rule cannot be used")?;
-    let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule))?;
+    let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule), reload.clone())?;
     let mut core_task = tokio::spawn(core.serve());
     let started = tokio::select! {
         outcome = service.start(&config) => outcome,
         failed = &mut core_task => return Err(core_ended(failed)),
-        () = signals.next() => {
+        () = signals.end() => {
             service.end(Duration::ZERO).await;
             return close(core_task).await;
         }
@@ -79,15 +83,30 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
         return Err(error);
     }
     service.say_ready(&directory)?;
-    tokio::select! {
-        () = signals.next() => {}
-        failed = &mut core_task => return Err(core_ended(failed)),
-    }
+    let ends = loop {
+        tokio::select! {
+            signal = signals.next() => match signal {
+                Asked::End => break Ok(()),
+                Asked::Reload => {
+                    // Beside the service: a start of exits may take seconds.
+                    let (reload, chain) = (reload.clone(), Arc::clone(&service.chain));
+                    tokio::spawn(async move {
+                        if let Err(error) = reload.reload(&chain).await {
+                            tracing::error!(error, "SIGHUP: the exits stay as they are");
+                        }
+                        tracing::warn!("SIGHUP reloads the exits; the rest of the configuration needs a restart");
+                    });
+                }
+            },
+            failed = &mut core_task => break Err(core_ended(failed)),
+        }
+    };
+    ends?;
     tracing::info!("stopping");
     let grace = Duration::from_secs(config.limits.grace_seconds.into());
     tokio::select! {
         () = service.end(grace) => {}
-        () = signals.next() => {
+        () = signals.end() => {
             tracing::warn!("stopping at once");
             std::process::exit(0);
         }
@@ -95,6 +114,13 @@ pub(crate) async fn run(config: Config, registry: Registry) -> anyhow::Result<()
     close(core_task).await?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The exits of the configuration.
+async fn start_chain(config: &Config, registry: &Registry) -> anyhow::Result<Chain> {
+    let instances = NonZeroUsize::new(config.gateway.exit_instances as usize);
+    let names: Vec<QMgrName> = config.gateway_names().to_vec();
+    Chain::start(registry, config.chain(), names, instances).await.context("the exits cannot be started")
 }
 
 /// The holder of the local listener's locks.
@@ -209,7 +235,13 @@ struct Service {
 }
 
 impl Service {
-    fn new(config: &Config, parts: Parts, chain: Arc<Chain>, rule: Arc<Rule>) -> anyhow::Result<Self> {
+    fn new(
+        config: &Config,
+        parts: Parts,
+        chain: Arc<Chain>,
+        rule: Arc<Rule>,
+        reload: ReloadExits,
+    ) -> anyhow::Result<Self> {
         let Parts { core, identity, bodies, arrived, outboxes, serving } = parts;
         let mq_listener = net::listen("mq", config.queue_manager.listen)?;
         let device_listener = net::listen("devices", config.devices.listen)?;
@@ -310,6 +342,10 @@ impl Service {
             directory: config.store.directory.clone(),
             backup: Arc::default(),
             gateway: config.gateway.name.to_string(),
+            names: config.gateway_names(),
+            q_mgr: config.queue_manager.name,
+            queue: config.transmission_queue(),
+            reload: reload.clone(),
             started: clock::now().instant,
         });
         Ok(Self {
@@ -475,18 +511,28 @@ impl Signals {
         })
     }
 
-    /// Returns when the service shall stop.
-    async fn next(&mut self) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
-                _ = self.hangup.recv() => {
-                    tracing::warn!("SIGHUP: this version reloads nothing; restart it for a changed configuration");
-                }
-            }
+    /// What is asked next.
+    async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::End,
+            _ = self.interrupt.recv() => Asked::End,
+            _ = self.hangup.recv() => Asked::Reload,
         }
     }
+
+    /// Returns when the service shall stop.
+    async fn end(&mut self) {
+        while self.next().await == Asked::Reload {
+            tracing::warn!("SIGHUP: nothing is reloaded now");
+        }
+    }
+}
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    End,
+    Reload,
 }
 
 fn slots(connections_max: u32) -> Arc<Semaphore> {

@@ -15,9 +15,7 @@ use std::time::Duration;
 
 use mq_wire::Reason;
 
-pub(crate) use address::dead_letter;
-#[cfg(test)]
-pub(crate) use address::{Addressing, delivery};
+pub(crate) use address::{Addressing, dead_letter, delivery};
 pub(crate) use control::{SourceControl, SourceKind, Sources, State, Wanted};
 pub(crate) use exits::{Exits, exit_reports};
 pub(crate) use listener::{BatchLimits, Listener};

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mqe_gateway::admin::{AdminBackend, BackupError, ensure_token, serve, write_endpoints};
-use mqe_gateway::report::{BackupReport, BackupRequest, DeviceReport, Listeners, StatusReport, StoreReport};
+use mqe_gateway::report::{
+    BackupReport, BackupRequest, DeviceReport, ExitReport, Listeners, Operation, OperationReport, ParkedReport,
+    RouteReport, SourceReport, StatusReport, StoreReport,
+};
 use tokio_util::sync::CancellationToken;
 
 struct Fake;
@@ -42,6 +45,29 @@ impl AdminBackend for Fake {
             |name: &str, waiting| DeviceReport { name: name.to_owned(), waiting, ..Default::default() };
         vec![device("DEV1", 3), device("DEV%/2", 1000)]
     }
+    async fn sources(&self) -> Vec<SourceReport> {
+        vec![SourceReport { name: "hq".to_owned(), ..SourceReport::default() }]
+    }
+
+    async fn parked(&self) -> Vec<ParkedReport> {
+        vec![ParkedReport { device: "DEV9".to_owned(), ..ParkedReport::default() }]
+    }
+
+    fn exits(&self) -> Vec<ExitReport> {
+        vec![ExitReport { name: "rewrite".to_owned(), ..ExitReport::default() }]
+    }
+
+    async fn route(&self, queue: &str, q_mgr: &str) -> Result<RouteReport, String> {
+        Ok(RouteReport { steps: Vec::new(), ends: format!("{queue} at {q_mgr}") })
+    }
+
+    async fn operate(&self, operation: Operation) -> Result<OperationReport, String> {
+        match operation {
+            Operation::ReloadExits => Ok(OperationReport { done: vec!["reloaded".to_owned()] }),
+            _ => Err("say something else".to_owned()),
+        }
+    }
+
     async fn device(&self, name: &str) -> Option<DeviceReport> {
         self.devices().await.into_iter().find(|device| device.name == name)
     }

@@ -497,6 +497,27 @@ async fn an_exit_whose_start_never_returns_does_not_hold_up_the_caller() {
 }
 
 #[tokio::test]
+async fn a_reload_lets_batches_end_and_the_next_one_sees_the_new_exits() {
+    let (old, new) = (Arc::new(Seen::default()), Arc::new(Seen::default()));
+    let chain = Arc::new(chain(&old, vec![exit("old")], 2).await);
+    // A batch is at work while the exits are started anew.
+    let running = tokio::spawn({
+        let chain = Arc::clone(&chain);
+        async move { run(&chain, &["sleep 50", "a", "b"]).await }
+    });
+    eventually("the batch is at work", || !old.of("old").is_empty()).await;
+    chain.reload(start(&new, vec![exit("new")], 1).await.unwrap()).await;
+    assert_eq!(running.await.unwrap().len(), 3);
+    assert_eq!((old.of("old").len(), old.terms.load(SeqCst)), (3, 2));
+    assert_eq!(run(&chain, &["c"]).await.len(), 1);
+    assert_eq!((old.of("old").len(), new.of("new").len(), new.terms.load(SeqCst)), (3, 1, 0));
+    assert_eq!(chain.status().exits[0].calls, 1);
+    // One that cannot be started is none to go on with.
+    assert!(start(&new, vec![exit("new").with_data("init fails")], 1).await.is_err());
+    assert_eq!(run(&chain, &["d"]).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_chain_that_is_dropped_ends_its_exits() {
     let seen = Arc::default();
     let chain = chain(&seen, vec![exit("one")], 2).await;

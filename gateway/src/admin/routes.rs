@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
@@ -13,10 +13,10 @@ use axum::routing::{get, post};
 
 use super::token::same_token;
 use super::{AdminBackend, BackupError, metrics};
-use crate::report::BackupRequest;
+use crate::report::{BackupRequest, Operation};
 
 /// A path and little more.
-const BACKUP_REQUEST_BYTES_MAX: usize = 16 * 1024;
+const REQUEST_BYTES_MAX: usize = 16 * 1024;
 
 /// What each request needs.
 pub(super) struct Shared {
@@ -32,11 +32,17 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/store", get(store))
         .route("/devices", get(devices))
         .route("/devices/{name}", get(device))
+        .route("/sources", get(sources))
+        .route("/park", get(parked))
+        .route("/exits", get(exits))
+        .route("/route", get(route))
+        .route("/operate", post(operate))
+        .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .layer(from_fn_with_state(Arc::clone(&shared), check_token));
     // As long as it takes: it is the copying of the whole store.
     let backup = Router::new()
         .route("/store/backup", post(backup))
-        .layer(DefaultBodyLimit::max(BACKUP_REQUEST_BYTES_MAX))
+        .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .layer(from_fn_with_state(Arc::clone(&shared), check_token))
         .with_state(Arc::clone(&shared));
     Router::new()
@@ -103,6 +109,53 @@ async fn device(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> 
     match shared.backend.device(&name).await {
         Some(report) => Json(report).into_response(),
         None => (StatusCode::NOT_FOUND, format!("there is no device {name}\n")).into_response(),
+    }
+}
+
+async fn sources(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.sources().await).into_response()
+}
+
+async fn parked(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.parked().await).into_response()
+}
+
+async fn exits(State(shared): State<Arc<Shared>>) -> Response {
+    Json(shared.backend.exits()).into_response()
+}
+
+/// `queue=...&q_mgr=...`.
+#[derive(Debug, serde::Deserialize)]
+struct RouteQuery {
+    queue: String,
+    #[serde(default)]
+    q_mgr: String,
+}
+
+async fn route(
+    State(shared): State<Arc<Shared>>,
+    query: Result<Query<RouteQuery>, QueryRejection>,
+) -> Response {
+    match query {
+        Ok(Query(RouteQuery { queue, q_mgr })) => answer(shared.backend.route(&queue, &q_mgr).await),
+        Err(rejection) => (rejection.status(), format!("{}\n", rejection.body_text())).into_response(),
+    }
+}
+
+async fn operate(
+    State(shared): State<Arc<Shared>>,
+    operation: Result<Json<Operation>, JsonRejection>,
+) -> Response {
+    match operation {
+        Ok(Json(operation)) => answer(shared.backend.operate(operation).await),
+        Err(rejection) => (rejection.status(), format!("{}\n", rejection.body_text())).into_response(),
+    }
+}
+
+fn answer<T: serde::Serialize>(outcome: Result<T, String>) -> Response {
+    match outcome {
+        Ok(report) => Json(report).into_response(),
+        Err(why) => (StatusCode::CONFLICT, format!("{why}\n")).into_response(),
     }
 }
 

@@ -48,6 +48,29 @@ impl AdminBackend for Fake {
     async fn devices(&self) -> Vec<DeviceReport> {
         vec![DeviceReport { name: "DEV1".to_owned(), waiting: 3, ..Default::default() }]
     }
+    async fn sources(&self) -> Vec<SourceReport> {
+        vec![SourceReport { name: "hq".to_owned(), ..SourceReport::default() }]
+    }
+
+    async fn parked(&self) -> Vec<ParkedReport> {
+        vec![ParkedReport { device: "DEV9".to_owned(), ..ParkedReport::default() }]
+    }
+
+    fn exits(&self) -> Vec<ExitReport> {
+        vec![ExitReport { name: "rewrite".to_owned(), ..ExitReport::default() }]
+    }
+
+    async fn route(&self, queue: &str, q_mgr: &str) -> Result<RouteReport, String> {
+        Ok(RouteReport { steps: Vec::new(), ends: format!("{queue} at {q_mgr}") })
+    }
+
+    async fn operate(&self, operation: Operation) -> Result<OperationReport, String> {
+        match operation {
+            Operation::ReloadExits => Ok(OperationReport { done: vec!["reloaded".to_owned()] }),
+            _ => Err("say something else".to_owned()),
+        }
+    }
+
     async fn device(&self, name: &str) -> Option<DeviceReport> {
         self.devices().await.into_iter().find(|device| device.name == name)
     }

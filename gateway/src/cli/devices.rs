@@ -1,4 +1,4 @@
-//! `devices list` and `devices show`.
+//! `devices list|show|add|reset`.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::http::{ServiceArgs, path_part};
 use super::table::{bytes, table};
-use crate::report::DeviceReport;
+use crate::report::{DeviceReport, Operation};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  mqe-gateway devices list\n  mqe-gateway devices show DEV00042 --json")]
@@ -27,6 +27,12 @@ enum DevicesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Make a device known; what is parked for it waits for it then
+    #[command(after_help = "Example:\n  mqe-gateway devices add PUMP7")]
+    Add(Named),
+    /// Let the next HELLO of a device in, whatever became of its store
+    #[command(after_help = "Example:\n  mqe-gateway devices reset DEV00042")]
+    Reset(Named),
     /// One device
     #[command(after_help = "Example:\n  mqe-gateway devices show DEV00042")]
     Show {
@@ -41,6 +47,18 @@ enum DevicesCommand {
     },
 }
 
+#[derive(Debug, Args)]
+struct Named {
+    /// Its name
+    #[arg(value_name = "D")]
+    device: String,
+    #[command(flatten)]
+    service: ServiceArgs,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn run(args: &DevicesArgs) -> anyhow::Result<()> {
     match &args.command {
         DevicesCommand::List { service, json } => {
@@ -51,6 +69,12 @@ pub(super) fn run(args: &DevicesArgs) -> anyhow::Result<()> {
             let devices: Vec<DeviceReport> =
                 serde_json::from_str(&text).context("the answer is not a report")?;
             Ok(io::stdout().write_all(list(&devices).as_bytes())?)
+        }
+        DevicesCommand::Add(Named { device, service, json }) => {
+            service.operate(&Operation::AddDevice { device: device.clone() }, *json)
+        }
+        DevicesCommand::Reset(Named { device, service, json }) => {
+            service.operate(&Operation::ResetDevice { device: device.clone() }, *json)
         }
         DevicesCommand::Show { device, service, json } => {
             let answer = service.get(&format!("/devices/{}", path_part(device)))?;

@@ -1,4 +1,4 @@
-//! A question to the admin listener of a running service: address, token, one GET.
+//! A question to the admin listener of a running service: address, token, one GET, or an operator's wish.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -10,6 +10,7 @@ use clap::Args;
 
 use crate::admin::{TOKEN_FILE, read_endpoints, read_token};
 use crate::config::{Admin, StoreSection};
+use crate::report::{Operation, OperationReport};
 
 /// Until somebody accepts.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
@@ -44,6 +45,28 @@ impl ServiceArgs {
 
     /// The answer to a GET.
     pub(super) fn get(&self, path: &str) -> anyhow::Result<Answer> {
+        self.ask("GET", path, "")
+    }
+
+    /// Has something done, and prints what was.
+    pub(super) fn operate(&self, operation: &Operation, json: bool) -> anyhow::Result<()> {
+        let answer = self.ask("POST", "/operate", &serde_json::to_string(operation)?)?;
+        if answer.status != 200 {
+            anyhow::bail!("not done: {} (status {})", answer.body.trim(), answer.status);
+        }
+        let mut out = std::io::stdout().lock();
+        if json {
+            return Ok(writeln!(out, "{}", answer.body)?);
+        }
+        let report: OperationReport =
+            serde_json::from_str(&answer.body).context("the answer is no report")?;
+        for done in report.done {
+            writeln!(out, "{done}")?;
+        }
+        Ok(())
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> anyhow::Result<Answer> {
         let address = self.address();
         let token = self.token()?;
         let exchange = || -> anyhow::Result<Answer> {
@@ -51,8 +74,15 @@ impl ServiceArgs {
             stream.set_read_timeout(Some(READ_TIME_MAX))?;
             stream.set_write_timeout(Some(READ_TIME_MAX))?;
             // HTTP/1.0: the answer ends with the connection and is never in chunks.
-            let request =
-                format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
+            let head =
+                format!("{method} {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}");
+            let request = match body {
+                "" => format!("{head}\r\n\r\n"),
+                body => format!(
+                    "{head}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                ),
+            };
             stream.write_all(request.as_bytes())?;
             let mut bytes = Vec::new();
             stream.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut bytes)?;

@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use mqe_exits::Registry;
 
 use crate::config::{Config, LogFormat, Overrides};
-use crate::{service, telemetry};
+use crate::service::{self, ReloadExits};
+use crate::telemetry;
 
 /// Threads of the runtime at least: one that is busy must not hold up all connections.
 const WORKERS_MIN: usize = 2;
@@ -73,7 +75,10 @@ pub(super) fn run(args: RunArgs, registry: Registry) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(service::run(config, registry))
+        .block_on(service::run(
+            config,
+            ReloadExits { file: args.config, overrides, registry: Arc::new(registry) },
+        ))
 }
 
 /// INTERFACE.md 2: nobody is let in from outside by mistake.

@@ -114,8 +114,6 @@ section! {
         outbox_messages_max: u32 = 100_000, in 1..=100_000_000;
         /// Bytes that may wait for this queue manager.
         outbox_bytes_max: u64 = 256 << 20, in 4096..=1 << 50;
-        /// Whether a device's put is answered only when it is in the queue manager.
-        put_wait: bool = false;
         /// What becomes of puts of devices while the source is stopped.
         puts_when_stopped: PutsWhenStopped = PutsWhenStopped::Keep;
         /// Whose user id the messages of devices bear.

@@ -5,7 +5,7 @@ use mq_wire::{Ccsid, ChannelName, Mqmd, QMgrName, QName, Reason, UserId};
 use mqe::frame::{ErrorCode, Frame, MessageHead};
 use mqe::{DeviceMessage, DeviceName, RequestId, Sequence, Uid};
 use mqe_exits::ExitMessage;
-use qmgr::{CallId, ConnId, Got, Holder, Verb};
+use qmgr::{CallId, ConnId, Got, Holder, RouteExplanation, Verb};
 use store::{BodyFile, BodyRef, Id, Position, Record, SnapshotTicket};
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,7 +15,7 @@ use super::outbox::OutboxCommand;
 use super::owed::OwedRecord;
 use super::read_first::ReadRecord;
 use super::remote::{PreparedOutcome, RemoteBatch, RemoteState};
-use crate::report::{DeviceReport, StatusReport, StoreReport};
+use crate::report::{DeviceReport, Operation, OperationReport, ParkedReport, StatusReport, StoreReport};
 use crate::source::BatchLimits;
 
 /// A command to the core.
@@ -91,6 +91,16 @@ pub(crate) enum Command {
     Snapshot { answer: oneshot::Sender<SnapshotTicket> },
     /// All devices.
     Devices { answer: oneshot::Sender<Vec<DeviceReport>> },
+    /// What is parked.
+    Parked { answer: oneshot::Sender<Vec<ParkedReport>> },
+    /// Something that an operator wants done with devices; when the position is durable it is.
+    Operate { operation: Operation, answer: oneshot::Sender<Result<(OperationReport, Position), String>> },
+    /// How a name is resolved.
+    Route { queue: QName, q_mgr: QMgrName, answer: oneshot::Sender<RouteExplanation> },
+    /// What would become of a message for a device.
+    DeviceRoute { device: DeviceName, answer: oneshot::Sender<String> },
+    /// Where a queue of the gateway leads: a sentence.
+    OwnQueueRoute { queue: QName, answer: oneshot::Sender<String> },
     /// One device.
     DeviceReport { device: DeviceName, answer: oneshot::Sender<Option<DeviceReport>> },
     /// The service stops: waiting gets and long polls end, nothing new begins.

@@ -72,11 +72,6 @@ impl CoreHandle {
         self.generation.ended.cancelled().await;
     }
 
-    /// Whether it has.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.generation.ended.is_cancelled()
-    }
-
     /// Whether the store is being recovered.
     pub(crate) fn is_recovering(&self) -> bool {
         self.generations.borrow().ended.is_cancelled()

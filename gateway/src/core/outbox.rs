@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mq_wire::{Chars, QMgrName, Reason};
-use mqe::outbox::{EntryKind, OutboxEntry, OutboxError, TargetState};
+use mqe::outbox::{Depth, EntryKind, OutboxEntry, OutboxError, TargetState};
 use mqe::{DeviceMessage, DeviceName};
 use store::{BodyRef, Commit, Id, Position, Recovered, UnitId};
 use tokio::sync::{Notify, oneshot};
@@ -62,6 +62,12 @@ pub(crate) enum OutboxCommand {
     End { source: String, number: u64, ids: Vec<Id>, answer: oneshot::Sender<Position> },
     /// The device of this entry is held back.
     Hold { source: String, id: Id },
+    /// An operator says what became of the batch that was under way when the sync message was cleared.
+    Cleared { source: String, drained: bool, answer: oneshot::Sender<(usize, Position)> },
+    /// An operator says that the queue manager was replaced: nothing of the last batch with the old one can come again.
+    Replaced { source: String, answer: oneshot::Sender<Position> },
+    /// What waits in all of them.
+    Depths { answer: oneshot::Sender<Vec<(String, Depth)>> },
 }
 
 /// A batch of an outbox.
@@ -104,6 +110,25 @@ impl Core {
             OutboxCommand::End { source, number, ids, answer } => {
                 self.outbox.end(&source, number, &ids, &mut commit);
                 reply(answer, needs);
+            }
+            OutboxCommand::Cleared { source, drained, answer } => {
+                let TargetState { q_mgr_id, committed, in_flight } = self.outbox.state(&source);
+                if drained {
+                    self.outbox.end(&source, committed + 1, &in_flight, &mut commit);
+                } else {
+                    self.outbox.begin(&source, &q_mgr_id, committed, &mut commit);
+                }
+                reply(answer, (in_flight.len(), needs));
+            }
+            OutboxCommand::Replaced { source, answer } => {
+                let TargetState { committed, .. } = self.outbox.state(&source);
+                self.outbox.begin(&source, "", committed, &mut commit);
+                self.remote_replaced(&source, turn);
+                reply(answer, needs);
+            }
+            OutboxCommand::Depths { answer } => {
+                let depths = self.outbox.targets().map(|name| (name.to_owned(), self.outbox.depth(name)));
+                reply(answer, depths.collect());
             }
             OutboxCommand::Hold { source, id } => {
                 let held = self.outbox.hold(turn.mqe_now(), &source, id);

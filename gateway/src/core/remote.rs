@@ -215,6 +215,15 @@ impl Core {
         })
     }
 
+    /// The queue manager was replaced: a batch that is not decided becomes visible, since the old one gives it to nobody else.
+    pub(super) fn remote_replaced(&mut self, source: &str, turn: &mut Turn) {
+        if let Some(PreparedBatch { number, .. }) = self.remote_state(source).prepared {
+            self.remote_decide(source, number, true, turn);
+        }
+        let number = self.remote_state(source).committed;
+        self.remote_begin(source.to_owned(), String::new(), number, turn);
+    }
+
     /// Decides about the batch with this number: it becomes visible, or never was. Nothing if it is decided.
     pub(super) fn remote_decide(&mut self, source: &str, number: u64, committed: bool, turn: &mut Turn) {
         let Some(state) = self.remotes.0.get_mut(source) else { return };

@@ -27,7 +27,7 @@ impl Core {
             ..StatusReport::default()
         };
         if self.queue_manager.dead_letter_queue().is_none() {
-            let what = "the queue manager has no dead-letter queue: what no device can take stops the listener; ALTER QMGR DEADQ(...)";
+            let what = "the queue manager has no dead-letter queue: what cannot be delivered is parked, and when the park area is full the listener waits; ALTER QMGR DEADQ(...)";
             report.problems.push(what.to_owned());
         } else if let Some(reason) = self.letters_refused {
             report.problems.push(format!(
@@ -60,6 +60,9 @@ impl Core {
             index_bytes: self.area.index_bytes(),
             index_bytes_max: self.area.index_bytes_max(),
             evicted_devices: self.area.evicted_devices() as u64,
+            parked: self.area.parked_totals().0,
+            parked_bytes: self.area.parked_totals().1,
+            owed: self.area.owed() as u64,
             evictions,
             loads,
             rebuilds,

@@ -537,6 +537,16 @@ impl Core {
             Command::Devices { answer } => {
                 self.begin_walk(Walk::devices(answer));
             }
+            Command::Parked { answer } => reply(answer, self.parked_reports()),
+            Command::Operate { operation, answer } => {
+                let outcome = self.operate(&operation, turn);
+                reply(answer, outcome.map(|report| (report, turn.batch.position())));
+            }
+            Command::Route { queue, q_mgr, answer } => {
+                reply(answer, self.queue_manager.explain_route(queue, q_mgr));
+            }
+            Command::DeviceRoute { device, answer } => reply(answer, self.device_route(&device)),
+            Command::OwnQueueRoute { queue, answer } => reply(answer, self.own_queue_route(&queue)),
             Command::DeviceReport { device, answer } => {
                 reply(answer, self.device_report(&device));
             }

@@ -17,8 +17,6 @@ const REPLY_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct RemoteSettings {
     pub(crate) name: String,
-    /// The gateway's own name.
-    pub(crate) gateway: QMgrName,
     /// Tried one after the other.
     pub(crate) addresses: Vec<Address>,
     /// The queue manager's name; none is any.
@@ -30,11 +28,8 @@ pub(crate) struct RemoteSettings {
     /// None: the queue manager's.
     pub(crate) dead_letter_queue: Option<QName>,
     pub(crate) wait: Duration,
-    pub(crate) put_wait: bool,
     pub(crate) puts_when_stopped: PutsWhenStopped,
     pub(crate) context: MessageContext,
-    pub(crate) outbox_messages_max: u32,
-    pub(crate) outbox_bytes_max: u64,
 }
 
 impl RemoteSettings {
@@ -46,7 +41,6 @@ impl RemoteSettings {
         };
         Ok(Self {
             name: config.source_name(source),
-            gateway: config.gateway.name,
             addresses: source.connect.0.clone(),
             q_mgr: source.queue_manager,
             user: source.user.clone(),
@@ -55,11 +49,8 @@ impl RemoteSettings {
             sync_queue: source.sync_queue,
             dead_letter_queue: source.dead_letter_queue,
             wait: Duration::from_secs(source.wait_seconds.into()),
-            put_wait: source.put_wait,
             puts_when_stopped: source.puts_when_stopped,
             context: source.context,
-            outbox_messages_max: source.outbox_messages_max,
-            outbox_bytes_max: source.outbox_bytes_max,
         })
     }
 

@@ -105,7 +105,6 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct SyncQueue {
     handle: i32,
-    queue: QName,
     key: SyncKey,
     /// The committed message.
     current: Option<MsgId>,
@@ -119,7 +118,7 @@ impl SyncQueue {
         let options =
             OpenOptions::INPUT_SHARED | OpenOptions::OUTPUT | OpenOptions::BROWSE | OpenOptions::INQUIRE;
         let handle = link.open(queue, options).await?;
-        Ok(Self { handle, queue, key, current: None, next: None })
+        Ok(Self { handle, key, current: None, next: None })
     }
 
     fn matching(options: GetOptions) -> Mqgmo {
@@ -207,11 +206,6 @@ impl SyncQueue {
         let selectors = vec![Selector::IA_CURRENT_Q_DEPTH];
         let inquired = link.connection.inquire(self.handle, selectors, 0).await?;
         Ok(inquired.ints.first().copied().unwrap_or_default())
-    }
-
-    /// Its name.
-    pub(crate) fn queue(&self) -> QName {
-        self.queue
     }
 }
 

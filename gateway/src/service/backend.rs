@@ -5,14 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use mq_wire::{QMgrName, QName};
 use mqe_exits::Chain;
 use store::tools::Snapshot;
 use tokio::sync::Mutex;
 
+use super::operate::ReloadExits;
+use super::{operate, route};
 use crate::admin::{AdminBackend, BackupError};
 use crate::clock;
-use crate::core::{Command, ConnectionCount, CoreHandle};
-use crate::report::{BackupReport, BackupRequest, DeviceReport, Listeners, StatusReport, StoreReport};
+use crate::core::{Command, ConnectionCount, CoreHandle, OutboxCommand};
+use crate::report::{
+    BackupReport, BackupRequest, DeviceReport, ExitReport, Listeners, Operation, OperationReport,
+    ParkedReport, RouteReport, SourceReport, StatusReport, StoreReport,
+};
 use crate::source::{self, Sources};
 
 /// Who answers.
@@ -29,6 +35,11 @@ pub(super) struct Backend {
     /// Held while a backup is being made.
     pub(super) backup: Arc<Mutex<()>>,
     pub(super) gateway: String,
+    pub(super) names: Arc<[QMgrName]>,
+    pub(super) q_mgr: QMgrName,
+    /// The gateway's transmission queue in the embedded queue manager.
+    pub(super) queue: QName,
+    pub(super) reload: ReloadExits,
     pub(super) started: std::time::Instant,
 }
 
@@ -48,7 +59,7 @@ impl AdminBackend for Backend {
             mq_connections_total: self.mq.total(),
             device_connections: self.devices.now(),
             device_connections_total: self.devices.total(),
-            sources: self.sources.reports(),
+            sources: self.sources().await,
             exits: source::exit_reports(&self.chain),
             ..core
         };
@@ -56,7 +67,8 @@ impl AdminBackend for Backend {
         report.store.directory = self.directory.display().to_string();
         for source in &report.sources {
             if let Some(reason) = &source.reason {
-                report.problems.push(format!("listener on {}: {}: {reason}", source.queue, source.state));
+                let (name, kind, queue) = (&source.name, &source.kind, &source.queue);
+                report.problems.push(format!("source {name} ({kind}, {queue}): {}: {reason}", source.state));
             }
         }
         report
@@ -93,6 +105,34 @@ impl AdminBackend for Backend {
 
     async fn devices(&self) -> Vec<DeviceReport> {
         self.core.inquire(|answer| Command::Devices { answer }).await.unwrap_or_default()
+    }
+
+    async fn sources(&self) -> Vec<SourceReport> {
+        let depths = |answer| Command::Outbox { command: OutboxCommand::Depths { answer } };
+        let depths = self.core.inquire(depths).await.unwrap_or_default();
+        let mut reports = self.sources.reports();
+        for report in reports.iter_mut().filter(|report| report.kind == "outbox") {
+            if let Some((_, depth)) = depths.iter().find(|(name, _)| *name == report.name) {
+                (report.waiting, report.waiting_bytes) = (depth.messages as u64, depth.bytes);
+            }
+        }
+        reports
+    }
+
+    async fn parked(&self) -> Vec<ParkedReport> {
+        self.core.inquire(|answer| Command::Parked { answer }).await.unwrap_or_default()
+    }
+
+    fn exits(&self) -> Vec<ExitReport> {
+        source::exit_reports(&self.chain)
+    }
+
+    async fn route(&self, queue: &str, q_mgr: &str) -> Result<RouteReport, String> {
+        route::explain(self, queue, q_mgr).await
+    }
+
+    async fn operate(&self, operation: Operation) -> Result<OperationReport, String> {
+        operate::operate(self, operation).await
     }
 
     async fn device(&self, name: &str) -> Option<DeviceReport> {

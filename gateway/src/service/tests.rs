@@ -45,8 +45,10 @@ impl Running {
         let (core, parts) = core_on(&config, Box::new(store), recovered, announcer, durable).await.unwrap();
         let names = [config.gateway.name];
         let chain = Chain::start(&Registry::with_shipped(), config.chain(), names, None).await.unwrap();
+        let registry = Arc::new(Registry::with_shipped());
+        let reload = ReloadExits { file: None, overrides: crate::config::Overrides::default(), registry };
         let rule = Registry::with_shipped().rule("fleet", "", Duration::from_secs(1)).unwrap();
-        let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule)).unwrap();
+        let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule), reload).unwrap();
         let core_task = tokio::spawn(core.serve());
         service.start(&config).await.unwrap();
         service.backend.serving.store(true, Ordering::Release);

@@ -32,7 +32,7 @@ pub(crate) enum SourceKind {
 }
 
 impl SourceKind {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Remote => "remote",
@@ -98,8 +98,9 @@ impl SourceControl {
         self.edit(|report| report.name.clone())
     }
 
-    pub(crate) fn wanted(&self) -> Wanted {
-        *self.wanted.borrow()
+    /// Whether it has stopped, by itself or not.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.edit(|report| report.state == State::Stopped.name())
     }
 
     /// Tells when something else is wanted, or the same once more: a source that stopped by itself starts by that.
@@ -196,7 +197,7 @@ mod tests {
             sources.add(SourceControl::new(name, &queue, kind, Wanted::Run));
         }
         sources.named(Some("hq")).for_each(|control| control.want(Wanted::Stop));
-        let wanted: Vec<Wanted> = sources.all().map(|control| control.wanted()).collect();
+        let wanted: Vec<Wanted> = sources.all().map(|control| *control.watch().borrow()).collect();
         assert_eq!(wanted, [Wanted::Run, Wanted::Stop, Wanted::Stop]);
         assert_eq!(sources.named(None).count(), 3);
     }

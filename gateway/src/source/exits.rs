@@ -68,11 +68,14 @@ pub(crate) fn exit_reports(chain: &Chain) -> Vec<ExitReport> {
     let report = |exit: mqe_exits::ExitStatus| ExitReport {
         name: exit.name,
         calls: exit.calls,
+        refused: exit.refused,
         failures: exit.errors + exit.panics + exit.timeouts,
+        late: exit.timeouts,
         mean_us: u64::try_from(exit.total.as_micros())
             .unwrap_or(u64::MAX)
             .checked_div(exit.calls)
             .unwrap_or_default(),
+        max_us: u64::try_from(exit.max.as_micros()).unwrap_or(u64::MAX),
     };
     exits.into_iter().map(report).collect()
 }

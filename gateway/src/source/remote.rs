@@ -25,8 +25,8 @@ use super::control::{SourceControl, State};
 use super::listener::{BatchLimits, Pause, Taken, TransmissionQueue};
 use crate::clock;
 use crate::core::{
-    Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, OutboxCommand, Refused, RefusedBy, RemoteBatch,
-    TakenKey,
+    Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, OutboxCommand, Refused, RefusedBy,
+    RemoteBatch, TakenKey,
 };
 use crate::remote::{Backoff, Failed, Letters, Link, RemoteSettings, SyncQueue, qmgr_now};
 
