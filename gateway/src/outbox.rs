@@ -170,6 +170,7 @@ impl OutboxTask {
             self.control.set(State::Running, None, None);
             let batch = self.next(core).await?;
             if batch.entries.is_empty() {
+                let look = clock::now().instant + LOOK_EVERY;
                 tokio::select! {
                     biased;
                     _ = wanted.changed() => {
@@ -178,6 +179,7 @@ impl OutboxTask {
                     }
                     () = self.bell.rung.notified() => {}
                     () = clock::until(batch.due) => {}
+                    () = clock::until(Some(look)) => self.look().await?,
                 }
                 continue;
             }
@@ -186,6 +188,12 @@ impl OutboxTask {
                 return Err(Pause::Retry(failed.why().to_owned()));
             }
         }
+    }
+
+    /// Whether the queue manager is still there: nothing else would show that it went while nothing is put.
+    async fn look(&mut self) -> Result<(), Pause> {
+        let Some(Open { link, sync, .. }) = &mut self.open else { return Ok(()) };
+        sync.depth(link).await.map(drop).map_err(|failed| Pause::Retry(failed.why().to_owned()))
     }
 
     async fn next(&self, core: &CoreHandle) -> Result<NextBatch, Pause> {
@@ -352,6 +360,8 @@ impl OutboxTask {
     }
 }
 
+/// How often an idle connection is used.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 const BY_OPERATOR: &str = "by an operator";
 /// How long the end of a connection may take.
 const LAST_WORD_MAX: Duration = Duration::from_secs(5);

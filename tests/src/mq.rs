@@ -81,8 +81,19 @@ impl Mq {
         queue_manager: &str,
         data: impl Into<Bytes>,
     ) -> Result<Mqmd, ClientError> {
+        self.put_md(queue, queue_manager, persistent(), data)
+    }
+
+    /// The same with a descriptor.
+    pub fn put_md(
+        &mut self,
+        queue: &str,
+        queue_manager: &str,
+        md: Mqmd,
+        data: impl Into<Bytes>,
+    ) -> Result<Mqmd, ClientError> {
         let handle = self.open(queue, queue_manager, OpenOptions::OUTPUT)?;
-        let put = self.put(handle, persistent(), PutOptions::NO_SYNCPOINT, data);
+        let put = self.put(handle, md, PutOptions::NO_SYNCPOINT, data);
         self.close(handle)?;
         put
     }

@@ -202,7 +202,8 @@ impl SyncQueue {
         Ok(before == found && self.depth(link).await? == found)
     }
 
-    async fn depth(&self, link: &mut Link) -> Result<i32, Failed> {
+    /// Messages on the queue, of everybody.
+    pub(crate) async fn depth(&self, link: &mut Link) -> Result<i32, Failed> {
         let selectors = vec![Selector::IA_CURRENT_Q_DEPTH];
         let inquired = link.connection.inquire(self.handle, selectors, 0).await?;
         Ok(inquired.ints.first().copied().unwrap_or_default())

@@ -13,6 +13,7 @@ mod graceful_stop;
 mod interop;
 mod mqi;
 mod mqsc_scripts;
+mod remote;
 mod start_errors;
 
 /// The gateway under test.
