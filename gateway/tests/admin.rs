@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mqe_gateway::admin::{AdminBackend, BackupError, ensure_token, serve, write_endpoints};
 use mqe_gateway::report::{
-    BackupReport, BackupRequest, DeviceReport, ExitReport, Listeners, Operation, OperationReport, ParkedReport,
-    RouteReport, SourceReport, StatusReport, StoreReport,
+    BackupReport, BackupRequest, DeviceReport, ExitReport, Listeners, Operation, OperationReport,
+    ParkedReport, RouteReport, SourceReport, StatusReport, StoreReport,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -7,6 +7,7 @@
 // What tests share fails as loudly as they do themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]
 
+pub mod cuts;
 pub mod device;
 pub mod disk;
 pub mod java;

@@ -1,5 +1,7 @@
 //! Two services: one plays the queue manager of applications, the other is a gateway that reaches it over MQ's client protocol.
 
+use std::net::SocketAddr;
+
 use crate::service::Service;
 
 /// The queue manager of the applications.
@@ -19,7 +21,12 @@ pub fn queue_manager(program: &str) -> Service {
 
 /// A gateway whose source is that queue manager, with more in its configuration; not started yet.
 pub fn gateway(program: &str, hq: &Service, source: &str, more: &str) -> Service {
-    let connect = hq.server("DEV.ADMIN.SVRCONN");
+    gateway_at(program, hq.mq(), source, more)
+}
+
+/// The same; the queue manager is reached at this address.
+pub fn gateway_at(program: &str, address: SocketAddr, source: &str, more: &str) -> Service {
+    let connect = format!("DEV.ADMIN.SVRCONN/TCP/127.0.0.1({})", address.port());
     let config = format!("{more}\n[[source]]\nname = \"hq\"\nconnect = \"{connect}\"\n{source}\n");
     Service::prepare(program).with_config(&config)
 }

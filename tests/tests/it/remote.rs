@@ -60,9 +60,7 @@ fn source(gateway: &Service, kind: &str) -> Value {
 
 #[track_caller]
 fn until(gateway: &Service, kind: &str, state: &str) {
-    wait::until(&format!("{kind} {state}"), TIME, || {
-        (source(gateway, kind)["state"] == state).then_some(())
-    });
+    wait::until(&format!("{kind} {state}"), TIME, || (source(gateway, kind)["state"] == state).then_some(()));
 }
 
 #[test]
@@ -72,7 +70,8 @@ fn requests_go_out_and_replies_come_home_without_a_definition_for_each_device() 
     let long = "A.QUEUE.FOR.THE.ANSWERS.OF.THE.APPLICATION.1";
     let devices = [("DEV00042", "ANSWERS"), ("DEV00043", long)];
     for (name, answers) in devices {
-        let push = device(&gateway, name).start_push("DEV.QUEUE.1", &line("a request"), &["--reply-to", answers]);
+        let push =
+            device(&gateway, name).start_push("DEV.QUEUE.1", &line("a request"), &["--reply-to", answers]);
         push.wait(TIME).succeeded();
     }
     let mut requests = Vec::new();
@@ -97,18 +96,16 @@ fn requests_go_out_and_replies_come_home_without_a_definition_for_each_device() 
 fn senders_hear_of_arrival_delivery_expiry_and_exceptions() {
     let (hq, gateway) = pair("", "");
     let mut app = app(&hq);
-    let md = |report| Mqmd {
-        report,
-        reply_to_q: QName::new("DEV.QUEUE.2").unwrap(),
-        ..persistent()
-    };
+    let md = |report| Mqmd { report, reply_to_q: QName::new("DEV.QUEUE.2").unwrap(), ..persistent() };
     let mut expect = |feedback: Feedback, data: &str, what: &str| {
-        let reports = wait::until(what, TIME, || Some(app.drain("DEV.QUEUE.2")).filter(|all| !all.is_empty()));
+        let reports =
+            wait::until(what, TIME, || Some(app.drain("DEV.QUEUE.2")).filter(|all| !all.is_empty()));
         assert_eq!((reports[0].md.feedback, &reports[0].data[..]), (feedback, data.as_bytes()), "{what}");
         assert_eq!(reports[0].md.msg_type, MsgType::REPORT, "{what}");
     };
     let mut sender = self::app(&hq);
-    let put = |sender: &mut Mq, queue: &str, md: Mqmd| sender.put_md(queue, "GATE1", md, "some text").unwrap();
+    let put =
+        |sender: &mut Mq, queue: &str, md: Mqmd| sender.put_md(queue, "GATE1", md, "some text").unwrap();
     put(&mut sender, "ORDERS%DEV00001", md(ReportOptions::COA | ReportOptions::COD_WITH_FULL_DATA));
     expect(Feedback::COA, "", "the report on arrival");
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "some text");
@@ -123,7 +120,8 @@ fn what_a_device_refuses_is_a_dead_letter_at_the_queue_manager_with_its_address_
     let (hq, gateway) = pair("", "");
     let mut app = app(&hq);
     app.put_one("ORDERS%DEV00001", "GATE1", "not wanted").unwrap();
-    let refusing = device(&gateway, "DEV00001").start_pull(&["--reject", "2110", "--max", "1", "--wait", "10"]);
+    let refusing =
+        device(&gateway, "DEV00001").start_pull(&["--reject", "2110", "--max", "1", "--wait", "10"]);
     refusing.wait(TIME).succeeded();
     let dead = wait::until("the dead letter", TIME, || Some(app.drain(DEAD)).filter(|all| !all.is_empty()));
     let (header, body) = dead_letter(&dead[0]);
@@ -261,7 +259,8 @@ fn what_init_prints_for_the_administrator_is_enough_for_a_source() {
     hq = hq.with(&["--mqsc", &file.display().to_string()]);
     hq.restart();
     let connect = hq.server("MQE.GATEWAY");
-    let mut gateway = Service::prepare(GATEWAY).with_config(&format!("[[source]]\nconnect = \"{connect}\"\n"));
+    let mut gateway =
+        Service::prepare(GATEWAY).with_config(&format!("[[source]]\nconnect = \"{connect}\"\n"));
     gateway.restart();
     app(&hq).put_one("ORDERS%DEV00001", "GATE1", "it works").unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "it works");

@@ -39,16 +39,24 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
     ));
     if queue.0 != gateway.0 {
         line("* The gateway's name leads to it.".to_owned());
-        line(format!("DEFINE QREMOTE('{gateway}') RNAME('') RQMNAME('{gateway}') XMITQ('{queue}') NOREPLACE"));
+        line(format!(
+            "DEFINE QREMOTE('{gateway}') RNAME('') RQMNAME('{gateway}') XMITQ('{queue}') NOREPLACE"
+        ));
     }
     for alias in &config.gateway.aliases {
         line(format!("DEFINE QREMOTE('{alias}') RNAME('') RQMNAME('{alias}') XMITQ('{queue}') NOREPLACE"));
     }
     if let Some(sync) = source.sync_queue {
-        line("* The gateway's own notes of its units of work: one message for each direction. Never clear it.".to_owned());
+        line(
+            "* The gateway's own notes of its units of work: one message for each direction. Never clear it."
+                .to_owned(),
+        );
         line(format!("DEFINE QLOCAL('{sync}') DEFPSIST(YES) MAXDEPTH(5000) NOREPLACE"));
     }
-    line("* The channel, and who may use it: only this user acts on it, from the gateway's address.".to_owned());
+    line(
+        "* The channel, and who may use it: only this user acts on it, from the gateway's address."
+            .to_owned(),
+    );
     line(format!(
         "DEFINE CHANNEL('{channel}') CHLTYPE(SVRCONN) TRPTYPE(TCP) MCAUSER('{user}') MAXMSGL(104857600) NOREPLACE"
     ));
@@ -66,7 +74,10 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
         line(rights(&sync.to_string(), "QUEUE", "PUT,GET,BROWSE,INQ"));
     }
     line("* Dead letters keep the context of their messages; without SETALL they have that of the channel's user.".to_owned());
-    line("* The queue manager's dead-letter queue (DISPLAY QMGR DEADQ), if it has another name than this.".to_owned());
+    line(
+        "* The queue manager's dead-letter queue (DISPLAY QMGR DEADQ), if it has another name than this."
+            .to_owned(),
+    );
     line(rights(dead.as_deref().unwrap_or("SYSTEM.DEAD.LETTER.QUEUE"), "QUEUE", "PUT,SETALL"));
     line("* What devices put into, and where reports go: one for each queue or generic profile.".to_owned());
     let set = if source.context == MessageContext::SetIdentity { "PUT,SETID" } else { "PUT" };
