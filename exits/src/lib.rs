@@ -8,21 +8,32 @@
 //! Exits that see transmission segments (MQ's send and receive exits in the narrow sense), security, retry and
 //! auto-definition exits are other traits and not here yet.
 
+mod access_list;
+mod audit;
 mod chain;
 mod config;
 mod context;
+mod decompress;
+mod destination_from;
 mod destination_rewrite;
 mod error;
 mod exit;
 mod header_stamp;
 mod message;
 mod options;
+mod rate_limit;
 mod registry;
+mod size_limit;
+pub mod testing;
 mod undelivered;
 
+pub use access_list::AccessList;
+pub use audit::Audit;
 pub use chain::{Chain, ChainBuilder, ChainStatus, ExitStatus, Verdict};
 pub use config::{ExitConfig, OnFailure};
 pub use context::{Direction, ExitContext, ExitUserArea, InitContext, Origin};
+pub use decompress::Decompress;
+pub use destination_from::DestinationFrom;
 pub use destination_rewrite::{
     Destination, DestinationRewrite, OnError, OnlyIfQMgr, Order, Outcome, Part, RewriteOptions, rewrite,
     split,
@@ -32,7 +43,9 @@ pub use exit::{ExitResponse, ReceiveExit};
 pub use header_stamp::HeaderStamp;
 pub use message::{ExitMessage, PayloadMut, XqhMut};
 pub use options::DataOptions;
+pub use rate_limit::RateLimit;
 pub use registry::Registry;
+pub use size_limit::SizeLimit;
 pub use undelivered::{Compat, Dlq, Fleet, Rule, UndeliveredAction, UndeliveredMessage, UndeliveredRule};
 
 /// For the crates of custom exits: the macro for `impl ReceiveExit`, and the crates whose types stand in the trait.

@@ -44,6 +44,15 @@ impl DataOptions {
         Some(self.pairs.remove(at).1)
     }
 
+    /// The number that an option gives, if it is there.
+    pub fn take_number(&mut self, option: &str, min: u64, max: u64) -> Result<Option<u64>, ExitError> {
+        let Some(value) = self.take(option) else { return Ok(None) };
+        let number = value.parse().ok().filter(|number| (min..=max).contains(number));
+        number
+            .map(Some)
+            .ok_or_else(|| ExitError::option(option, format!("must be a number from {min} to {max}")))
+    }
+
     /// The choice that an option makes among words, or the first one.
     pub fn take_choice<T: Copy>(&mut self, option: &str, choices: &[(&str, T)]) -> Result<T, ExitError> {
         let words = || choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::chain::caught;
 use crate::undelivered::{Compat, Dlq, Fleet, Rule, UndeliveredRule};
-use crate::{DataOptions, DestinationRewrite, ExitConfig, ExitError, HeaderStamp, ReceiveExit};
+use crate::{
+    AccessList, Audit, DataOptions, Decompress, DestinationFrom, DestinationRewrite, ExitConfig, ExitError,
+    HeaderStamp, RateLimit, ReceiveExit, SizeLimit,
+};
 
 /// Makes an exit. It is called once for each instance of the chain, so that one that hangs shares nothing with the
 /// one that replaces it; what instances are to share, the constructor shares among them.
@@ -38,6 +41,23 @@ impl Registry {
             Ok(Arc::new(DestinationRewrite::from_data(&config.data)?))
         });
         registry.register(HeaderStamp::KIND, |config| Ok(Arc::new(HeaderStamp::from_data(&config.data)?)));
+        registry.register(DestinationFrom::KIND, |config| {
+            Ok(Arc::new(DestinationFrom::from_data(&config.data)?))
+        });
+        registry.register(AccessList::KIND, |config| Ok(Arc::new(AccessList::from_data(&config.data)?)));
+        registry.register(SizeLimit::KIND, |config| Ok(Arc::new(SizeLimit::from_data(&config.data)?)));
+        registry.register(Decompress::KIND, |config| Ok(Arc::new(Decompress::from_data(&config.data)?)));
+        // These two have something that all their instances share.
+        let shared = Shared::new();
+        registry.register(RateLimit::KIND, move |config| {
+            let buckets = shared.of(config, || RateLimit::from_data(&config.data).map(Arc::new))?;
+            Ok(buckets)
+        });
+        let shared = Shared::new();
+        registry.register(Audit::KIND, move |config| {
+            let audit = shared.of(config, || Audit::from_data(&config.data).map(Arc::new))?;
+            Ok(audit)
+        });
         registry.add_rule(Fleet::KIND, true, |data| {
             no_options(data)?;
             Ok(Arc::new(Fleet))
@@ -94,6 +114,13 @@ impl Registry {
         ))
     }
 
+    /// Whether an exit can be made of its configuration: its kind is known, and it takes its data string. It is made, and not
+    /// started.
+    pub fn check(&self, config: &ExitConfig) -> Result<(), ExitError> {
+        let constructor = self.constructor(&config.kind)?;
+        caught("its constructor", || constructor(config)).flatten().map(drop)
+    }
+
     /// The kinds of exits, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.constructors.keys().map(String::as_str)
@@ -104,6 +131,30 @@ impl Registry {
             kind: kind.to_owned(),
             known: self.kinds().collect::<Vec<_>>().join(", "),
         })
+    }
+}
+
+/// Exits of a kind that are the same object in all instances, by name and data: a limit counts for all of them together.
+struct Shared<T>(Mutex<BTreeMap<(String, String), Arc<T>>>);
+
+impl<T> Shared<T> {
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn of(
+        &self,
+        config: &ExitConfig,
+        make: impl FnOnce() -> Result<Arc<T>, ExitError>,
+    ) -> Result<Arc<T>, ExitError> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (config.display_name().to_owned(), config.data.clone());
+        if let Some(found) = made.get(&key) {
+            return Ok(Arc::clone(found));
+        }
+        let new = make()?;
+        made.insert(key, Arc::clone(&new));
+        Ok(new)
     }
 }
 

@@ -42,7 +42,7 @@ mod source;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use mqe_exits::{ExitConfig, ExitError, ReceiveExit, Registry};
+use mqe_exits::{ExitConfig, ExitError, ReceiveExit, Registry, UndeliveredRule};
 
 /// The gateway as a library: for programs that bring exits of their own.
 #[derive(Debug)]
@@ -70,6 +70,17 @@ impl GatewayBuilder {
         constructor: impl Fn(&ExitConfig) -> Result<Arc<dyn ReceiveExit>, ExitError> + Send + Sync + 'static,
     ) -> Self {
         self.registry.register(kind, constructor);
+        self
+    }
+
+    /// Adds a kind of undelivered rule; `[gateway] undelivered = "..."` names it.
+    #[must_use]
+    pub fn rule(
+        mut self,
+        kind: &str,
+        constructor: impl Fn(&str) -> Result<Arc<dyn UndeliveredRule>, ExitError> + Send + Sync + 'static,
+    ) -> Self {
+        self.registry.register_rule(kind, constructor);
         self
     }
 

@@ -480,7 +480,7 @@ async fn exits_that_cannot_start_are_named() {
     assert_eq!(
         start_error("rewrite", "").await,
         failed(
-            "no exit is of kind \"rewrite\"; known kinds are destination-rewrite, header-stamp, scripted, serial"
+            "no exit is of kind \"rewrite\"; known kinds are access-list, audit, decompress, destination-from, destination-rewrite, header-stamp, rate-limit, scripted, serial, size-limit"
         )
     );
 }

@@ -57,19 +57,11 @@ impl Compat {
     /// From its data string.
     pub fn from_data(data: &str) -> Result<Self, ExitError> {
         let mut options = DataOptions::parse(data)?;
-        let mut number = |option: &str, default: u32, max: u32| match options.take(option) {
-            None => Ok(default),
-            Some(value) => value
-                .parse()
-                .ok()
-                .filter(|number| (1..=max).contains(number))
-                .ok_or_else(|| ExitError::option(option, format!("must be a number from 1 to {max}"))),
-        };
-        let (first, max) = (number("first", 1, 3600)?, number("max", 300, 86_400)?);
-        let tries = number("tries", 10, 1_000_000)?;
+        let first = options.take_number("first", 1, 3600)?.unwrap_or(1);
+        let max = options.take_number("max", 1, 86_400)?.unwrap_or(300);
+        let tries = options.take_number("tries", 1, 1_000_000)?.unwrap_or(10);
         options.finish(&["first", "max", "tries"])?;
-        let seconds = |number: u32| Duration::from_secs(number.into());
-        Ok(Self { first: seconds(first), max: seconds(max), tries })
+        Ok(Self { first: Duration::from_secs(first), max: Duration::from_secs(max), tries: tries as u32 })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use mqe_exits::Registry;
@@ -10,6 +11,7 @@ use serde_json::json;
 
 use super::{PROGRAM, Said};
 use crate::config::{Config, Location, Overrides, Problem, suggestion};
+use crate::remote::RemoteSettings;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  mqe-gateway check --config mqe-gateway.toml --mqsc objects.mqsc")]
@@ -76,6 +78,19 @@ fn check(args: &CheckArgs, registry: &Registry) -> Findings {
                 known.join(", ")
             );
             findings.problems.push(Problem::of_values(message));
+        } else if let Err(error) = registry.check(exit) {
+            let (number, name) = (index + 1, exit.display_name());
+            findings.problems.push(Problem::of_values(format!("[[exit]] number {number}, {name}: {error}")));
+        }
+    }
+    let gateway = &config.gateway;
+    if let Err(error) = registry.rule(&gateway.undelivered, &gateway.undelivered_data, Duration::ZERO) {
+        findings.problems.push(Problem::of_values(format!("[gateway] undelivered: {error}")));
+    }
+    for source in &config.sources {
+        if let Err(error) = RemoteSettings::of(&config, source) {
+            let name = config.source_name(source);
+            findings.problems.push(Problem::of_values(format!("[[source]] {name}: {error:#}")));
         }
     }
     for (section, address) in config.exposed() {
