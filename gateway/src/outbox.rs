@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use mq_wire::{Mqmd, Mqod, Mqpmo, ObjectName, PutOptions, QMgrName, QName, Reason};
 use mqe::outbox::{EntryKind, OutboxEntry, TargetState};
 use qmgr::ReportMessage;
@@ -370,17 +371,17 @@ impl Open {
     /// Puts an entry in the unit of work.
     async fn put(&mut self, settings: &RemoteSettings, entry: &OutboxEntry) -> Result<Put, Failed> {
         let message = &entry.message;
-        let Some(md) = message.to_mq(clock::now().wall_ms) else {
+        let Some((md, body)) = message.to_mq_with_properties(clock::now().wall_ms) else {
             // Expired on its way: there is nothing to put, as if it had expired on a queue.
             return Ok(Put::Done);
         };
         let refused = match entry.kind {
             EntryKind::Put => {
                 let to = (message.queue, entry.q_mgr);
-                self.put_for(settings, entry, to, md.clone()).await?
+                self.put_for(settings, entry, to, (md.clone(), body.clone())).await?
             }
             EntryKind::Report => {
-                let (queue, q_mgr, body) = (message.queue, entry.q_mgr, message.payload.clone());
+                let (queue, q_mgr) = (message.queue, entry.q_mgr);
                 self.letters.report(&mut self.link, ReportMessage { queue, q_mgr, md, body }).await?;
                 return Ok(Put::Done);
             }
@@ -398,7 +399,7 @@ impl Open {
             EntryKind::DeadLetter(_) => (message.via_queue, message.via_qmgr),
             _ => (message.queue, if entry.q_mgr.is_blank() { self.link.q_mgr } else { entry.q_mgr }),
         };
-        let dead = DeadLetter { reason, queue, q_mgr, md, body: message.payload.clone(), file: None };
+        let dead = DeadLetter { reason, queue, q_mgr, md, body, file: None };
         Ok(match self.letters.put(&mut self.link, &dead, false).await? {
             None => Put::Done,
             Some((reason, why)) => {
@@ -414,18 +415,16 @@ impl Open {
         settings: &RemoteSettings,
         entry: &OutboxEntry,
         (queue, q_mgr): (QName, QMgrName),
-        md: Mqmd,
+        (mut md, body): (Mqmd, Bytes),
     ) -> Result<Option<(Reason, String)>, Failed> {
         let od = Mqod { object_name: ObjectName::from(queue), object_q_mgr_name: q_mgr, ..Mqod::default() };
         let mut options = PutOptions::SYNCPOINT | PutOptions::FAIL_IF_QUIESCING;
-        let mut md = md;
         if let (MessageContext::SetIdentity, Some(device)) = (settings.context, &entry.device) {
             options |= PutOptions::SET_IDENTITY_CONTEXT;
             // The authenticated name, never the device's word (DESIGN.md 6).
             md.user_identifier = mq_wire::Chars::cut(&device.to_string());
         }
         let pmo = Mqpmo { options, ..Mqpmo::default() };
-        let body = entry.message.payload.clone();
         match self.link.connection.put1(od, md, pmo, body).await.map_err(Failed::from) {
             Ok(_) => Ok(None),
             Err(Failed::Refused(reason, why)) => Ok(Some((reason, why))),

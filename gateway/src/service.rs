@@ -37,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminBackend, AdminBounds};
 use crate::clock::{self, Moment};
-use crate::config::{Config, SourceSection};
+use crate::config::{Config, Segments, SourceSection};
 use crate::core::{
     Announcer, Bodies, Command, ConnectionCount, Core, CoreHandle, Durable, Lane, Machinery, Machines,
     OutboxBell, Wiring,
@@ -279,6 +279,11 @@ impl Service {
             write_stall,
         });
         let mut sources = Sources::default();
+        let exits = || Exits {
+            chain: Arc::clone(&chain),
+            names: config.gateway_names(),
+            refuses_segments: config.gateway.segments == Segments::Refuse,
+        };
         let mut local = None;
         let gateway = DeviceName::try_from(config.gateway.name)?;
         if config.gateway.local {
@@ -290,7 +295,7 @@ impl Service {
                 core: core.connection(),
                 queue: LocalQueue::new(q_mgr, queue, LOCAL_HOLDER, bodies, arrived),
                 control,
-                exits: Exits { chain: Arc::clone(&chain), names: config.gateway_names() },
+                exits: exits(),
                 undelivered: Undelivered::new(Arc::clone(&rule), gateway),
                 limits: BatchLimits {
                     messages_max: config.gateway.batch_messages_max as usize,
@@ -322,7 +327,7 @@ impl Service {
                 core: core.connection(),
                 queue: RemoteQueue::new(settings, identity.store, Arc::clone(&control)),
                 control,
-                exits: Exits { chain: Arc::clone(&chain), names: config.gateway_names() },
+                exits: exits(),
                 undelivered: Undelivered::new(Arc::clone(&rule), gateway),
                 limits: BatchLimits {
                     messages_max: section.batch_messages_max as usize,

@@ -90,7 +90,7 @@ mod tests {
             oldest_ms: 1_700_000_000_000,
         };
         let expected =
-            "DEVICE  MESSAGES    BYTES  OLDEST (UTC)\nDEV1           3  2.0 KiB  2023-11-14 22:13:20\n";
+            "DEVICE  MESSAGES  BYTES    OLDEST (UTC)\nDEV1           3  2.0 KiB  2023-11-14 22:13:20\n";
         assert_eq!(list(&[parked]), expected);
     }
 }

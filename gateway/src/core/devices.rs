@@ -118,7 +118,7 @@ impl Core {
             return self.put_into_outbox(&source, &device, q_mgr, message, unit, turn);
         }
         let is_ours = !is_named;
-        let Some(md) = message.to_mq(turn.now.wall_ms) else {
+        let Some((md, payload)) = message.to_mq_with_properties(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
             return Ok(());
         };
@@ -130,7 +130,7 @@ impl Core {
             rights: Rights::Device,
             context: PutContext::Default,
         };
-        let put = UnitPut { queue, q_mgr, md, body: message.payload.clone() };
+        let put = UnitPut { queue, q_mgr, md, body: payload };
         let (now, file) = (turn.qmgr_now(), message.file.clone());
         let batch = &mut turn.batch;
         match self.queue_manager.put_in_unit_with_file(now, &putter, put, file, commit, batch) {
@@ -157,14 +157,10 @@ impl Core {
             // A full device that never comes must not hold up the one that puts: as with messages from MQ.
             Err(undelivered @ Undelivered::Full { .. }) => {
                 let (queue, q_mgr) = message.address(other);
-                let dead = DeadLetter {
-                    reason: undelivered.reason(),
-                    queue,
-                    q_mgr,
-                    md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
-                    body: message.payload,
-                    file: message.file,
-                };
+                let left = message.to_mq(turn.now.wall_ms).unwrap_or_else(|| message.descriptor.clone());
+                let (md, body) = message.joined(left);
+                let dead =
+                    DeadLetter { reason: undelivered.reason(), queue, q_mgr, md, body, file: message.file };
                 self.put_dead_letter(dead, commit, turn)
             }
             Err(undelivered) => Err(undelivered.reason()),
@@ -211,15 +207,10 @@ impl Core {
         let unit = turn.batch.new_unit();
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         let (queue, q_mgr) = message.address(&device);
-        let dead = DeadLetter {
-            reason,
-            queue,
-            q_mgr,
-            // An expired one is dead-lettered all the same: the device has spoken.
-            md: message.to_mq(turn.now.wall_ms).unwrap_or(message.descriptor),
-            body: message.payload,
-            file,
-        };
+        // An expired one is dead-lettered all the same: the device has spoken.
+        let left = message.to_mq(turn.now.wall_ms).unwrap_or_else(|| message.descriptor.clone());
+        let (md, body) = message.joined(left);
+        let dead = DeadLetter { reason, queue, q_mgr, md, body, file };
         if let Err(reason) = self.dead_letter_of(&device, message.origin_qmgr, dead, &mut commit, turn) {
             // It stays in doubt: the device repeats its refusal, and finds a dead-letter queue then, or not.
             tracing::warn!(%device, %uid, %reason, "the dead-letter queue does not take a refused message");

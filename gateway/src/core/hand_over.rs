@@ -159,11 +159,12 @@ impl Core {
                     Accepted::Stored(_) => ReportKind::Arrival,
                     Accepted::Expired => ReportKind::Expiration,
                 };
-                let (now, md) = (turn.qmgr_now(), &message.descriptor);
-                if kind.is_wanted(md) {
+                let now = turn.qmgr_now();
+                if kind.is_wanted(&message.descriptor) {
                     let left = message.to_mq(turn.now.wall_ms).map_or(EXPIRED, |md| md.expiry);
+                    let (md, data) = message.joined(message.descriptor.clone());
                     let (manager, batch) = (&mut self.queue_manager, &mut turn.batch);
-                    manager.report_in_unit(now, kind, md, &message.payload, left, commit, batch);
+                    manager.report_in_unit(now, kind, &md, &data, left, commit, batch);
                 }
                 Ok(Went::Moved)
             }
@@ -190,11 +191,11 @@ impl Core {
             RouteOutcome::Refused(reason) => return Err(refused(reason)),
             _ => return Err(refused(Reason::UNKNOWN_OBJECT_NAME)),
         }
-        let Some(md) = message.to_mq(turn.now.wall_ms) else {
+        let Some((md, body)) = message.to_mq_with_properties(turn.now.wall_ms) else {
             // Expired on its way.
             return Ok(Went::Discarded);
         };
-        let put = UnitPut { queue: message.queue, q_mgr: QMgrName::BLANK, md, body: message.payload.clone() };
+        let put = UnitPut { queue: message.queue, q_mgr: QMgrName::BLANK, md, body };
         let putter = Putter {
             user: UserId::BLANK,
             appl_name: mq_wire::ApplName::cut(APPL_NAME),

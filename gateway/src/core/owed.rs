@@ -1,7 +1,6 @@
 //! What is owed for messages that have ended (`mqe::area::Owed`): their records are read beside the core, and come back as
 //! commands, which make the report or the dead letter in one unit with the end of the debt (ONCE.md 3).
 
-use bytes::Bytes;
 use mq_wire::{Mqmd, QMgrName, Reason};
 use mqe::area::Owed;
 use mqe::outbox::{EntryKind, OutboxEntry};
@@ -89,20 +88,20 @@ impl Core {
     ) -> Result<(), Reason> {
         let left = message.to_mq(turn.now.wall_ms);
         let md = left.unwrap_or_else(|| Mqmd { expiry: EXPIRED, ..message.descriptor.clone() });
+        let (md, data) = message.joined(md);
         let kind = match owed {
             Owed::Delivered => ReportKind::Delivery,
             Owed::Expired => ReportKind::Expiration,
             Owed::DeadLetter(reason) => {
                 let (queue, q_mgr) = message.address(device);
-                let DeviceMessage { payload: body, file, origin_qmgr, .. } = message;
-                let dead = DeadLetter { reason, queue, q_mgr, md, body, file };
+                let DeviceMessage { file, origin_qmgr, .. } = message;
+                let dead = DeadLetter { reason, queue, q_mgr, md, body: data, file };
                 return self.dead_letter_of(device, origin_qmgr, dead, commit, turn);
             }
         };
         if let (Some(source), Some(unit)) = (self.source_of(&message.origin_qmgr), commit.unit) {
             let this = message.origin_qmgr;
-            let Some(report) = report_message(turn.qmgr_now(), this, kind, &md, &message.payload, md.expiry)
-            else {
+            let Some(report) = report_message(turn.qmgr_now(), this, kind, &md, &data, md.expiry) else {
                 return Ok(());
             };
             let ReportMessage { queue, q_mgr, md, body } = report;
@@ -110,8 +109,8 @@ impl Core {
             let entry = OutboxEntry { kind: EntryKind::Report, device: Some(*device), q_mgr, message };
             return self.enter(&source, Some(device), &entry, unit, turn);
         }
-        let (now, expiry, data): (_, _, &Bytes) = (turn.qmgr_now(), md.expiry, &message.payload);
-        self.queue_manager.report_in_unit(now, kind, &md, data, expiry, commit, &mut turn.batch);
+        let (now, expiry) = (turn.qmgr_now(), md.expiry);
+        self.queue_manager.report_in_unit(now, kind, &md, &data, expiry, commit, &mut turn.batch);
         Ok(())
     }
 

@@ -199,7 +199,8 @@ impl Harness {
                 xqh.remote_q_mgr_name = QMgrName::new(device).unwrap();
             }
             drop(xqh);
-            let addressing = Addressing { q_mgr: name("QM1"), names: Arc::from([name("GATE1")]) };
+            let addressing =
+                Addressing { q_mgr: name("QM1"), names: Arc::from([name("GATE1")]), refuses_segments: false };
             let delivery = source::delivery(passed, &addressing, &original, locked.expiry_ms);
             let key = TakenKey(locked.body.id().as_u64());
             HandOver { key, original, file: None, delivery }

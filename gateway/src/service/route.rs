@@ -55,7 +55,8 @@ pub(super) async fn explain(backend: &Backend, queue: &str, q_mgr: &str) -> Resu
         let (queue, q_mgr) = (after.remote_q_name, after.remote_q_mgr_name);
         steps.push(format!("Behind the exits it is for {queue} at {q_mgr}."));
     }
-    let addressing = Addressing { q_mgr: backend.q_mgr, names: backend.names.clone() };
+    let addressing =
+        Addressing { q_mgr: backend.q_mgr, names: backend.names.clone(), refuses_segments: false };
     let ends = match delivery(passed, &addressing, &message, 0) {
         Delivery::Device { device, message } => {
             let ask = |answer| Command::DeviceRoute { device, answer };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mq_wire::{Chars, Coding, Mqmd, Mqmde, Mqxqh, QMgrName, QName, Reader, Reason};
+use mq_wire::{Chars, Coding, MessageFlags, Mqmd, Mqmde, Mqxqh, QMgrName, QName, Reader, Reason};
 use mqe::{DeviceMessage, DeviceName};
 use mqe_exits::ExitMessage;
 use store::BodyFile;
@@ -18,6 +18,8 @@ pub(crate) struct Addressing {
     pub(crate) q_mgr: QMgrName,
     /// The names under which the gateway is addressed; the first is its own.
     pub(crate) names: Arc<[QMgrName]>,
+    /// Whether groups and segments, which devices do not know, are undelivered.
+    pub(crate) refuses_segments: bool,
 }
 
 /// Where a message goes that came through the exits: queue and device are what its MQXQH says now (mqe.md 6.4).
@@ -31,12 +33,21 @@ pub(crate) fn delivery(
     let Some((xqh, payload)) = split(message) else {
         return undeliverable(Reason::XQH_ERROR, "it has no transmission queue header that can be read");
     };
+    let flags = MessageFlags::SEGMENT | MessageFlags::LAST_SEGMENT | MessageFlags::MSG_IN_GROUP;
+    if addressing.refuses_segments
+        && xqh.msg_desc.msg_flags.intersects(flags | MessageFlags::LAST_MSG_IN_GROUP)
+    {
+        return undeliverable(
+            Reason::SEGMENTS_NOT_SUPPORTED,
+            "it is in a group or a segment, which are refused here",
+        );
+    }
     let (queue, q_mgr) = (xqh.remote_q_name, addressing.q_mgr);
     let mut message = DeviceMessage::from_mq(queue, q_mgr, &xqh.msg_desc, payload, clock::now().wall_ms);
     // The embedded descriptor has the expiry of the time of the put; what counts is when the store says it is over.
     message.expiry_ms = Some(expiry_ms).filter(|at| *at > 0);
     let (via_queue, via_qmgr) = addressed_to(original);
-    let message = Box::new(message.with_via(via_queue, via_qmgr));
+    let message = Box::new(message.with_via(via_queue, via_qmgr).with_properties_apart());
     if addressing.names.contains(&xqh.remote_q_mgr_name) {
         return Delivery::Queue { message };
     }
@@ -82,8 +93,8 @@ pub(crate) fn addressed_to(original: &ExitMessage) -> (QName, QMgrName) {
 
 /// A message that is for no device, as one that can be parked: what is to be said of it later is in it.
 pub(crate) fn parked_whole(original: &ExitMessage, q_mgr: QMgrName) -> DeviceMessage {
-    let DeadLetter { queue, md, body, .. } = dead_letter(original, None, Reason::NONE);
-    DeviceMessage::from_mq(queue, q_mgr, &md, body, clock::now().wall_ms)
+    let DeadLetter { queue, q_mgr: dead_q_mgr, md, body, .. } = dead_letter(original, None, Reason::NONE);
+    DeviceMessage::from_mq(queue, q_mgr, &md, body, clock::now().wall_ms).with_via(queue, dead_q_mgr)
 }
 
 /// Header and payload. What an MQMDE says of group and segment goes into the descriptor (mq-objects.md 1.7).

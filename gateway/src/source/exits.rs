@@ -16,6 +16,8 @@ pub(crate) struct Exits {
     pub(crate) chain: Arc<Chain>,
     /// The names under which the gateway is addressed; the first is its own.
     pub(crate) names: Arc<[QMgrName]>,
+    /// Whether groups and segments are undelivered.
+    pub(crate) refuses_segments: bool,
 }
 
 /// Where the messages of a piece go, as far as that can be said.
@@ -29,7 +31,8 @@ pub(super) struct Addressed {
 impl Exits {
     /// Runs the exits on what was taken, and says where each message goes.
     pub(super) async fn run(&self, core: &CoreHandle, q_mgr: QMgrName, taken: Vec<Taken>) -> Addressed {
-        let addressing = Addressing { q_mgr, names: Arc::clone(&self.names) };
+        let addressing =
+            Addressing { q_mgr, names: Arc::clone(&self.names), refuses_segments: self.refuses_segments };
         let mut addressed = Addressed::default();
         let verdicts = self.chain.run(taken.iter().map(|taken| taken.message.clone()).collect()).await;
         for (Taken { key, message: original, file, expiry_ms }, verdict) in taken.into_iter().zip(verdicts) {

@@ -319,6 +319,9 @@ fn arrival(handed: &HandOver) -> Option<ReportMessage> {
     };
     let now = clock::now();
     let left = message.to_mq(now.wall_ms).map_or(-1, |md| md.expiry);
-    let (md, data) = (&message.descriptor, &message.payload);
-    report_message(qmgr_now(), message.origin_qmgr, ReportKind::Arrival, md, data, left)
+    if !ReportKind::Arrival.is_wanted(&message.descriptor) {
+        return None;
+    }
+    let (md, data) = message.joined(message.descriptor.clone());
+    report_message(qmgr_now(), message.origin_qmgr, ReportKind::Arrival, &md, &data, left)
 }

@@ -12,7 +12,7 @@ use integration_tests::java::Java;
 use integration_tests::process::Process;
 use integration_tests::relay::Relay;
 use integration_tests::service::Service;
-use integration_tests::tools;
+use integration_tests::{remote, tools};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -54,6 +54,27 @@ fn verbs() {
     let failed: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("FAILED")).collect();
     assert!(failed.is_empty() && ended.status.success(), "{failed:#?}\n{}\n{}", ended.stdout, ended.stderr);
     assert!(ended.stdout.contains(" passed, 0 failed"), "{}", ended.stdout);
+}
+
+/// The article's case word for word: one definition in MQ, a message to `QueueA%Device0001` at the gateway's name, put by
+/// IBM's own classes into a queue manager that the gateway reaches as a client; the device gets it under `QueueA`.
+#[test]
+fn the_articles_case() {
+    let Some(java) = java() else { return };
+    let mut hq = remote::queue_manager(GATEWAY);
+    hq.restart();
+    let mut gateway = remote::gateway(GATEWAY, &hq, "", "[devices]\npattern = \"Device*\"\n");
+    gateway.restart();
+    let put = strings(&[&hq.mq().port(), &"HQ", &"QueueA%Device0001", &"GATE1", &"word for word"]);
+    java.run("Article", &put, hq.folder(), TIME).succeeded();
+    let device = Device::new(DEVICE_SIM, gateway.devices(), "Device0001", gateway.folder());
+    let message = &device.pull(1)[0];
+    assert_eq!(message["queue"], "QueueA");
+    assert_eq!(message["payload"], "word for word");
+    assert_eq!(message["origin_qmgr"], "HQ");
+    // A message property is a field of the device's message, and no header is in front of its data.
+    assert_eq!(message["properties"]["colour"], "blue", "{message:#}");
+    assert_eq!(message["format"], "MQSTR");
 }
 
 #[test]

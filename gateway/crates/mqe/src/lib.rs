@@ -10,6 +10,7 @@
 //! store's batches come in as parameters, frames and effects go out as values.
 
 pub mod area;
+pub mod convert;
 pub mod device_end;
 pub mod fields;
 pub mod frame;

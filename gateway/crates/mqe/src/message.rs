@@ -12,6 +12,7 @@ use mq_wire::{
 use store::BodyFile;
 
 use crate::DeviceName;
+use crate::convert::RawHeaders;
 use crate::fields::{Fields, Value};
 use crate::wire::{DecodeError, DecodeErrorKind};
 
@@ -36,6 +37,8 @@ pub struct DeviceMessage {
     pub descriptor: Mqmd,
     /// Properties of the application.
     pub properties: Fields,
+    /// The headers in which MQ had them, for the way back ([`crate::convert`]). A device need not look at them.
+    pub headers: Option<RawHeaders>,
     /// The data, as it was put.
     pub payload: Bytes,
     /// The file of the store that holds the end of just this payload, if one was written: whoever changes the payload
@@ -57,6 +60,7 @@ impl DeviceMessage {
             expiry_ms: None,
             descriptor: plain(),
             properties: Fields::new(),
+            headers: None,
             payload,
             file: None,
         }
@@ -168,6 +172,11 @@ impl DeviceMessage {
         text(&mut fields, PUT_DATE, md.put_date);
         text(&mut fields, PUT_TIME, md.put_time);
         text(&mut fields, APPL_ORIGIN, md.appl_origin_data);
+        if let Some(RawHeaders { encoding, ccsid, bytes }) = &self.headers {
+            fields.put(HEADERS, Value::Bytes(bytes.clone()));
+            fields.put(HEADERS_ENCODING, Value::Int(encoding.0));
+            fields.put(HEADERS_CCSID, Value::Int(ccsid.0));
+        }
         if !self.properties.is_empty() {
             fields.put(PROPERTIES, Value::Fields(self.properties.clone()));
         }
@@ -217,6 +226,15 @@ impl DeviceMessage {
             Some(Value::Fields(properties)) => properties.clone(),
             Some(_) => return Err(wrong(PROPERTIES, DecodeErrorKind::Missing)),
         };
+        let headers = match fields.get(HEADERS) {
+            Some(Value::Bytes(bytes)) => Some(RawHeaders {
+                encoding: Encoding(int(HEADERS_ENCODING, base.encoding.0)?),
+                ccsid: Ccsid(int(HEADERS_CCSID, base.ccsid.0)?),
+                bytes: bytes.clone(),
+            }),
+            Some(_) => return Err(wrong(HEADERS, DecodeErrorKind::Missing)),
+            None => None,
+        };
         let descriptor = Mqmd {
             report: ReportOptions::from_bits_retain(int(REPORT, 0)? as u32),
             msg_type: MsgType(int(TYPE, base.msg_type.0)?),
@@ -246,7 +264,8 @@ impl DeviceMessage {
             original_length: int(ORIGINAL_LENGTH, base.original_length)?,
             ..base
         };
-        let message = Self { origin_qmgr, expiry_ms, descriptor, properties, ..Self::new(queue, payload) };
+        let message =
+            Self { headers, origin_qmgr, expiry_ms, descriptor, properties, ..Self::new(queue, payload) };
         Ok(message.with_via(via_queue, via_qmgr))
     }
 }
@@ -283,6 +302,9 @@ const PUT_DATE: &str = "put_date";
 const PUT_TIME: &str = "put_time";
 const APPL_ORIGIN: &str = "appl_origin";
 const PROPERTIES: &str = "properties";
+const HEADERS: &str = "headers";
+const HEADERS_ENCODING: &str = "headers_encoding";
+const HEADERS_CCSID: &str = "headers_ccsid";
 
 /// What a message without any optional field has.
 fn plain() -> Mqmd {

@@ -52,6 +52,11 @@ fn full() -> DeviceMessage {
         expiry_ms: Some(1_700_000_000_000),
         descriptor,
         properties,
+        headers: Some(crate::convert::RawHeaders {
+            encoding: Encoding::BIG,
+            ccsid: Ccsid(500),
+            bytes: Bytes::from_static(b"RFH and more"),
+        }),
         file: None,
         payload: Bytes::from_static(b"data"),
     }
@@ -73,7 +78,7 @@ fn a_plain_message_has_a_short_envelope() {
     let plain = DeviceMessage::new(QName::new("Q").unwrap(), Bytes::new());
     let fields = Fields::from_bytes(&plain.envelope()).unwrap();
     assert_eq!(fields.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["queue"]);
-    assert_eq!(Fields::from_bytes(&full().envelope()).unwrap().len(), 32);
+    assert_eq!(Fields::from_bytes(&full().envelope()).unwrap().len(), 35);
 }
 
 #[test]

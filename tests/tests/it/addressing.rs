@@ -1,0 +1,123 @@
+//! How MQ applications address devices (mqe.md 6.2, 6.3): each way with its definitions for a whole fleet with two queues each,
+//! generated, loaded and used. What they count is what the article counts.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use integration_tests::mq::{Mq, persistent};
+use integration_tests::service::Service;
+use integration_tests::{tools, wait};
+use mq_wire::{OpenOptions, PutOptions};
+
+use crate::GATEWAY;
+
+const TIME: std::time::Duration = std::time::Duration::from_secs(300);
+
+/// A way: its definitions for a device, those for all, and how a queue of a device is addressed.
+struct Way {
+    name: &'static str,
+    of_device: fn(usize, &mut String),
+    of_all: &'static str,
+    /// Queue and queue manager that an application names.
+    address: fn(usize, &str) -> (String, String),
+    /// Definitions for 10,000 devices; what the product defines by itself is not among them.
+    count: usize,
+}
+
+const WAYS: [Way; 4] = [
+    Way {
+        name: "a remote queue for each queue of each device",
+        of_device: |device, out| {
+            for queue in ["ORDERS", "PRICES"] {
+                let _ = writeln!(
+                    out,
+                    "DEFINE QREMOTE(D{device:05}.{queue}) RNAME({queue}) RQMNAME(DEV{device:05}) XMITQ(FLEET)"
+                );
+            }
+        },
+        of_all: "DEFINE QLOCAL(FLEET) USAGE(XMITQ) MAXDEPTH(999999999)\n",
+        address: |device, queue| (format!("D{device:05}.{queue}"), String::new()),
+        count: 20_001,
+    },
+    Way {
+        name: "a queue manager alias for each device",
+        of_device: |device, out| {
+            let _ = writeln!(out, "DEFINE QREMOTE(DEV{device:05}) RQMNAME(DEV{device:05}) XMITQ(FLEET)");
+        },
+        of_all: "DEFINE QLOCAL(FLEET) USAGE(XMITQ) MAXDEPTH(999999999)\n",
+        address: |device, queue| (queue.to_owned(), format!("DEV{device:05}")),
+        count: 10_001,
+    },
+    Way {
+        name: "the default transmission queue",
+        of_device: |_, _| {},
+        of_all: "DEFINE QLOCAL(FLEET) USAGE(XMITQ) MAXDEPTH(999999999)\nALTER QMGR DEFXMITQ(FLEET)\n",
+        address: |device, queue| (queue.to_owned(), format!("DEV{device:05}")),
+        count: 1,
+    },
+    Way {
+        name: "the device in the queue's name",
+        of_device: |_, _| {},
+        of_all: "DEFINE QREMOTE(GATE9) RQMNAME(GATE9) XMITQ(FLEET)\nDEFINE QLOCAL(FLEET) USAGE(XMITQ) MAXDEPTH(999999999)\n",
+        address: |device, queue| (format!("{queue}%DEV{device:05}"), "GATE9".to_owned()),
+        count: 1,
+    },
+];
+
+/// The definitions of a way that are its own: the transmission queue that all need counts where the article counts it.
+fn definitions(way: &Way, devices: usize) -> (String, usize) {
+    let mut script = String::from(way.of_all);
+    (0..devices).for_each(|device| (way.of_device)(device, &mut script));
+    let count = match way.count {
+        1 => 1,
+        _ => script.lines().filter(|line| line.starts_with("DEFINE")).count(),
+    };
+    (script, count)
+}
+
+#[test]
+fn definitions_are_as_many_as_the_article_counts() {
+    for way in &WAYS {
+        assert_eq!(definitions(way, 10_000).1, way.count, "{}", way.name);
+    }
+}
+
+#[test]
+fn each_way_of_addressing_reaches_every_queue_of_every_device() {
+    let devices = tools::count(10_000, 150) as usize;
+    let config = "[gateway]\naliases = [\"GATE9\"]\ntransmission_queue = \"FLEET\"\n";
+    for way in &WAYS {
+        let (script, _) = definitions(way, devices);
+        let service = Service::prepare(GATEWAY).with_config(config);
+        let file = service.folder().join("fleet.mqsc");
+        std::fs::write(&file, &script).unwrap();
+        let mut service = service.with(&["--mqsc", &file.display().to_string()]);
+        let begun = Instant::now();
+        service.restart();
+        let loaded = begun.elapsed();
+        let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
+        for device in 0..devices {
+            for queue in ["ORDERS", "PRICES"] {
+                let (queue, q_mgr) = (way.address)(device, queue);
+                let handle = app.open(&queue, &q_mgr, OpenOptions::OUTPUT).unwrap();
+                app.put(handle, persistent(), PutOptions::SYNCPOINT, "x").unwrap();
+                app.close(handle).unwrap();
+            }
+            if device % 100 == 99 {
+                app.commit().unwrap();
+            }
+        }
+        app.commit().unwrap();
+        let accepted = 2 * devices as u64;
+        wait::until(way.name, TIME, || {
+            (service.status()["area"]["messages"].as_u64() == Some(accepted)).then_some(())
+        });
+        for device in [0, devices / 2, devices - 1] {
+            let report = service.device(&format!("DEV{device:05}")).unwrap();
+            assert_eq!(report["waiting"], 2, "{}: {report:#}", way.name);
+        }
+        assert_eq!(service.depth("DEV.DEAD.LETTER.QUEUE"), 0, "{}", way.name);
+        let lines = script.lines().count();
+        eprintln!("addressing: {}: {lines} commands, ready after {loaded:?}", way.name);
+    }
+}
