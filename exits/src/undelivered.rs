@@ -4,12 +4,14 @@
 mod shipped;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use mq_wire::{QMgrName, QName, Reason};
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use crate::chain::guarded;
 use crate::{ExitError, ExitMessage};
@@ -66,8 +68,12 @@ pub trait UndeliveredRule: Send + Sync + 'static {
     async fn decide(&self, undelivered: &UndeliveredMessage) -> Result<UndeliveredAction, ExitError>;
 }
 
-/// Calls of a rule that may never come back, at which it is not asked any more.
+/// Calls that did not come back in time and still run, at which a rule is not asked any more.
 const ABANDONED_MAX: usize = 2;
+/// A call that awaits is cancelled at its limit; one that does not is given up this much later.
+const GRACE: Duration = Duration::from_millis(200);
+
+type Answer = oneshot::Receiver<Result<UndeliveredAction, ExitError>>;
 
 /// A rule with a guard around it.
 pub struct Rule {
@@ -77,12 +83,13 @@ pub struct Rule {
     shipped: bool,
     limit: Duration,
     failures: AtomicU64,
-    abandoned: Arc<AtomicUsize>,
+    /// Calls that nobody waits for any more; those that have come back go with the next look.
+    abandoned: Mutex<Vec<Answer>>,
 }
 
 impl Rule {
     pub(crate) fn new(kind: &str, rule: Arc<dyn UndeliveredRule>, shipped: bool, limit: Duration) -> Self {
-        let (failures, abandoned) = <(AtomicU64, Arc<AtomicUsize>)>::default();
+        let (failures, abandoned) = (AtomicU64::default(), Mutex::default());
         Self { kind: kind.to_owned(), rule, shipped, limit, failures, abandoned }
     }
 
@@ -109,37 +116,55 @@ impl Rule {
         })
     }
 
-    /// Asks on a thread where it may block.
+    /// Asks on a thread where it may block. Not one of the runtime's: these are waited for when it ends, and a rule that
+    /// never comes back would keep the program from ending.
     async fn ask(&self, undelivered: UndeliveredMessage) -> Result<UndeliveredAction, ExitError> {
-        if self.abandoned.load(Relaxed) >= ABANDONED_MAX {
+        if self.abandoned() >= ABANDONED_MAX {
             return Err(ExitError::failed(format!(
-                "{ABANDONED_MAX} calls of it never came back: it is not asked any more until the next start"
+                "{ABANDONED_MAX} calls of it have not come back: it is not asked until one does"
             )));
         }
         let (rule, limit) = (Arc::clone(&self.rule), self.limit);
         let runtime = tokio::runtime::Handle::current();
-        // Counted until it comes back.
-        let back = Back(Arc::clone(&self.abandoned));
-        back.0.fetch_add(1, Relaxed);
-        let call = tokio::task::spawn_blocking(move || {
-            let _back = back;
-            runtime.block_on(guarded("decide", limit, || rule.decide(&undelivered)))
-        });
-        // One that awaits is cancelled at its limit; one that blocks is given up a little later.
-        match tokio::time::timeout(limit + Duration::from_millis(200), call).await {
+        let (reply, answer) = oneshot::channel();
+        let call = move || {
+            let decided = runtime.block_on(guarded("decide", limit, || rule.decide(&undelivered)));
+            let _ = reply.send(decided);
+        };
+        thread::Builder::new().name("undelivered".to_owned()).spawn(call).map_err(ExitError::Thread)?;
+        let mut asked = Asked { rule: self, answer: Some(answer) };
+        let Some(answer) = &mut asked.answer else { return Err(ExitError::failed("nobody was asked")) };
+        let decided = tokio::time::timeout(limit + GRACE, answer).await;
+        if decided.is_ok() {
+            asked.answer = None;
+        }
+        match decided {
             Ok(Ok(decided)) => decided,
-            Ok(Err(error)) => Err(ExitError::failed(error.to_string())),
+            Ok(Err(_)) => Err(ExitError::failed("its thread ended without an answer")),
             Err(_) => Err(ExitError::Late { call: "decide", limit }),
         }
     }
+
+    /// Calls that were given up and still run.
+    fn abandoned(&self) -> usize {
+        let mut abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        abandoned.retain_mut(|answer| matches!(answer.try_recv(), Err(TryRecvError::Empty)));
+        abandoned.len()
+    }
 }
 
-/// A call that is under way.
-struct Back(Arc<AtomicUsize>);
+/// A call that is under way. If it is not waited for to its end (it is late, or its source is stopped), it counts as
+/// given up until it comes back.
+struct Asked<'a> {
+    rule: &'a Rule,
+    answer: Option<Answer>,
+}
 
-impl Drop for Back {
+impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        if let Some(answer) = self.answer.take() {
+            self.rule.abandoned.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
+        }
     }
 }
 

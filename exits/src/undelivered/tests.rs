@@ -90,7 +90,7 @@ impl UndeliveredRule for Wrong {
             Self::Panics => panic!("for a test"),
             Self::Awaits => std::future::pending().await,
             Self::Blocks => {
-                std::thread::park_timeout(Duration::from_secs(600));
+                thread::park_timeout(Duration::from_secs(600));
                 Ok(UndeliveredAction::Discard)
             }
         }
@@ -107,7 +107,7 @@ async fn a_rule_that_fails_leaves_it_to_the_report_options() {
             let action = rule.decide(undelivered(Reason::Q_FULL, false, 1)).await;
             assert_eq!((action, rule.failures()), (UndeliveredAction::ReportOptions, failures), "{wrong:?}");
         }
-        assert_eq!(rule.abandoned.load(Relaxed), 0, "{wrong:?}");
+        assert_eq!(rule.abandoned(), 0, "{wrong:?}");
     }
 }
 
@@ -123,6 +123,58 @@ fn a_rule_that_never_comes_back_is_not_asked_any_more() {
             assert_eq!(action, UndeliveredAction::ReportOptions);
         }
     });
-    assert_eq!(rule.abandoned.load(Relaxed), ABANDONED_MAX);
-    runtime.shutdown_background();
+    assert_eq!(rule.abandoned(), ABANDONED_MAX);
+    // The end of a program does not wait for them.
+    drop(runtime);
+}
+
+/// Answers when so many have asked.
+struct Together(Arc<tokio::sync::Barrier>);
+
+#[async_trait]
+impl UndeliveredRule for Together {
+    async fn decide(&self, _: &UndeliveredMessage) -> Result<UndeliveredAction, ExitError> {
+        self.0.wait().await;
+        Ok(UndeliveredAction::Discard)
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_counts_as_given_up_until_it_comes_back() {
+    let mut registry = Registry::new();
+    let barrier = Arc::new(tokio::sync::Barrier::new(2));
+    let rules = Arc::clone(&barrier);
+    registry.register_rule("mine", move |_| Ok(Arc::new(Together(Arc::clone(&rules)))));
+    let rule = registry.rule("mine", "", Duration::from_secs(10)).unwrap();
+    // Its source is stopped when it has been asked.
+    let asked = rule.decide(undelivered(Reason::Q_FULL, false, 1));
+    assert!(is_pending(asked).await);
+    assert_eq!(rule.abandoned(), 1);
+    barrier.wait().await;
+    while rule.abandoned() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn many_sources_may_ask_at_once() {
+    const SOURCES: usize = ABANDONED_MAX + 3;
+    let mut registry = Registry::new();
+    let all = Arc::new(tokio::sync::Barrier::new(SOURCES));
+    registry.register_rule("mine", move |_| Ok(Arc::new(Together(Arc::clone(&all)))));
+    let rule = Arc::new(registry.rule("mine", "", Duration::from_secs(10)).unwrap());
+    let ask = |_| {
+        let rule = Arc::clone(&rule);
+        tokio::spawn(async move { rule.decide(undelivered(Reason::Q_FULL, false, 1)).await })
+    };
+    for asked in (0..SOURCES).map(ask).collect::<Vec<_>>() {
+        assert_eq!(asked.await.unwrap(), UndeliveredAction::Discard);
+    }
+    assert_eq!(rule.failures(), 0);
+}
+
+/// Polls once, and drops it.
+async fn is_pending(future: impl Future) -> bool {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx).is_pending())).await
 }
