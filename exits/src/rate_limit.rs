@@ -8,7 +8,8 @@
 //! | `action` | `wait` (the message, and what is behind it on its source, waits; the default), `refuse` (undelivered with 2071) |
 //!
 //! A wait counts for the exit's time limit: give it one that is longer than the longest wait. All instances share the buckets;
-//! a device that has been quiet long enough to have a full bucket is forgotten.
+//! a device that has been quiet long enough to have a full bucket is forgotten. At most 100,000 devices are remembered: while
+//! there are so many that are not quiet, those that are new share one bucket.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -19,8 +20,12 @@ use mq_wire::Reason;
 
 use crate::{DataOptions, Direction, ExitContext, ExitError, ExitMessage, ExitResponse, ReceiveExit};
 
-/// Devices that are remembered at the same time, before the full buckets among them are forgotten.
+/// Devices that are remembered at the same time. Names come from applications: there may be any number of them.
 const DEVICES_MAX: usize = 100_000;
+/// No look for full buckets before this time after the last: it looks at all of them.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The bucket of all that find no place of their own, and of everything with `per=total`.
+const SHARED: &str = "";
 
 /// The exit; see the head of its file.
 #[derive(Debug)]
@@ -29,7 +34,13 @@ pub struct RateLimit {
     burst: f64,
     per_device: bool,
     refuses: bool,
-    buckets: Mutex<HashMap<String, Bucket>>,
+    buckets: Mutex<Buckets>,
+}
+
+#[derive(Debug, Default)]
+struct Buckets {
+    of: HashMap<String, Bucket>,
+    looked: Option<Instant>,
 }
 
 /// Tokens, which may be owed, at a moment.
@@ -63,10 +74,17 @@ impl RateLimit {
     /// Takes a token; how long until it is there. One that is not waited for is not taken.
     fn take(&self, name: String, now: Instant) -> Duration {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= DEVICES_MAX {
-            buckets.retain(|_, bucket| self.filled(*bucket, now) < self.burst);
-        }
-        let bucket = buckets.entry(name).or_insert(Bucket { tokens: self.burst, at: now });
+        let name = if buckets.of.len() < DEVICES_MAX || buckets.of.contains_key(&name) {
+            name
+        } else {
+            let due = |at: Instant| now.saturating_duration_since(at) >= LOOK_AGAIN;
+            if buckets.looked.is_none_or(due) {
+                buckets.looked = Some(now);
+                buckets.of.retain(|_, bucket| self.filled(*bucket, now) < self.burst);
+            }
+            if buckets.of.len() < DEVICES_MAX { name } else { SHARED.to_owned() }
+        };
+        let bucket = buckets.of.entry(name).or_insert(Bucket { tokens: self.burst, at: now });
         let tokens = self.filled(*bucket, now) - 1.0;
         if tokens < 0.0 && self.refuses {
             return Duration::from_secs_f64(-tokens / self.per_second);
@@ -89,7 +107,7 @@ impl ReceiveExit for RateLimit {
         message: &mut ExitMessage,
     ) -> Result<ExitResponse, ExitError> {
         let name = match (self.per_device, cx.direction()) {
-            (false, _) => String::new(),
+            (false, _) => SHARED.to_owned(),
             (true, Direction::FromMq) => message.xqh()?.remote_q_mgr_name.to_string(),
             (true, Direction::FromDevice) => cx.source().to_owned(),
         };
@@ -138,6 +156,23 @@ mod tests {
         }
         tokio::time::advance(Duration::from_millis(101)).await;
         assert!(passes("DEV2").await);
+    }
+
+    #[test]
+    fn names_without_end_share_a_bucket_until_others_are_quiet() {
+        let exit = RateLimit::from_data("per_second=1 burst=1 action=refuse").unwrap();
+        let now = Instant::now();
+        for device in 0..DEVICES_MAX {
+            assert!(exit.take(format!("DEV{device}"), now).is_zero());
+        }
+        assert!(exit.take("NEW1".to_owned(), now).is_zero());
+        assert!(!exit.take("NEW2".to_owned(), now).is_zero(), "it shares with NEW1");
+        assert_eq!(exit.buckets.lock().unwrap().of.len(), DEVICES_MAX + 1);
+        let later = now + Duration::from_secs(2);
+        for device in ["NEW1", "NEW2", "NEW3"] {
+            assert!(exit.take(device.to_owned(), later).is_zero());
+        }
+        assert_eq!(exit.buckets.lock().unwrap().of.len(), 3);
     }
 
     #[test]
