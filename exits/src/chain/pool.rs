@@ -22,8 +22,6 @@ use crate::{ExitError, ExitMessage};
 const GRACE: Duration = Duration::from_millis(200);
 /// Work that is worth the waking of another thread.
 const SLICE_WORTH_NS: u64 = 50_000;
-/// Slices for each instance: with slow exits, so that one slow message does not hold up the half of a batch.
-const SLICES_PER_INSTANCE: usize = 4;
 
 /// What the instances of a chain share.
 pub(super) struct Pool {
@@ -155,12 +153,13 @@ impl Pool {
         slices
     }
 
-    /// How many slices a batch is worth: with quick exits one, with slow ones enough for all instances.
+    /// How many slices a batch is worth: with quick exits one, with slow ones as many as it has messages, so that all
+    /// instances have something to do to its end.
     fn slices(&self, messages: usize, instances: usize) -> usize {
         if instances <= 1 {
             return 1;
         }
-        let max = messages.min(instances * SLICES_PER_INSTANCE).max(1);
+        let max = messages.max(1);
         let (calls, total_ns) = self
             .stats
             .iter()
