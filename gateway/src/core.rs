@@ -13,6 +13,7 @@ mod cold;
 mod command;
 mod devices;
 mod durable;
+mod effects;
 #[cfg(test)]
 pub(crate) mod faulty;
 mod hand_over;

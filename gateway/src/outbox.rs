@@ -425,7 +425,13 @@ impl Open {
             md.user_identifier = mq_wire::Chars::cut(&device.to_string());
         }
         let pmo = Mqpmo { options, ..Mqpmo::default() };
-        match self.link.connection.put1(od, md, pmo, body).await.map_err(Failed::from) {
+        match self
+            .link
+            .connection
+            .put1(od, md, pmo, body)
+            .await
+            .map_err(|error| Failed::from(error).in_unit())
+        {
             Ok(_) => Ok(None),
             Err(Failed::Refused(reason, why)) => Ok(Some((reason, why))),
             Err(failed) => Err(failed),

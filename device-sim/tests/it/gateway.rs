@@ -85,7 +85,7 @@ impl Gateway {
             let unit = batch.new_unit();
             area.accept(now(), &device, &message, unit, batch).unwrap();
             let mut commit = Commit { unit: Some(unit), ..Commit::default() };
-            area.seal_unit(unit, &mut commit);
+            area.seal_unit(now(), unit, &mut commit);
             batch.commit(commit);
             area.unit_is_real(now(), unit, batch, out);
         });
@@ -135,6 +135,8 @@ impl Core {
                     self.say(conn, Said::Message(request, head, record.envelope, record.body));
                 }
                 AreaEffect::Close { conn, .. } => self.say(conn, Said::Close),
+                // No message of these tests wants a report.
+                AreaEffect::Owes { id, .. } => unreachable!("{id} owes something"),
                 AreaEffect::DeadLetter { device, uid, place, .. } => {
                     let record = self.store.body(uid.id, place).read().unwrap();
                     let mut dead = false;

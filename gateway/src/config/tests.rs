@@ -16,15 +16,34 @@ fn the_annotated_file_is_the_default() {
     assert_eq!(config.contradictions(), []);
 }
 
+/// The annotated file with what it shows of a source taken out of its comment.
+fn with_a_source() -> String {
+    let line = |line: &str| {
+        let shown = line.strip_prefix('#').filter(|rest| !rest.is_empty() && !rest.starts_with(' '));
+        format!("{}\n", shown.unwrap_or(line))
+    };
+    ANNOTATED.lines().map(line).collect()
+}
+
+#[test]
+fn the_annotated_source_is_the_default_one() {
+    let (config, problems) = Config::parse(Path::new("mqe-gateway.toml"), &with_a_source());
+    assert_eq!(problems, []);
+    let [source] = &config.sources[..] else { panic!("{:?}", config.sources) };
+    let connect = source.connect.clone();
+    assert_eq!(*source, SourceSection { connect, ..SourceSection::default() });
+}
+
 #[test]
 fn the_annotated_file_has_the_keys_of_the_code() {
-    let table: toml::Table = ANNOTATED.parse().unwrap();
+    let table: toml::Table = with_a_source().parse().unwrap();
     let mut in_file = BTreeSet::new();
     for (section, value) in &table {
         let value = value.as_array().map_or(value, |array| &array[0]);
         in_file.extend(value.as_table().unwrap().keys().map(|key| format!("{section}.{key}")));
     }
-    let all = sections().into_iter().chain([("exit", EXIT_KEYS)]);
+    let of_source = ("source", SourceSection::KEYS);
+    let all = sections().into_iter().chain([("exit", EXIT_KEYS), of_source]);
     let in_code =
         all.flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}"))).collect();
     assert_eq!(in_file, in_code);
@@ -40,7 +59,7 @@ fn the_annotated_file_has_the_keys_of_the_code() {
 #[test]
 fn every_key_has_a_sentence() {
     let mut commented = false;
-    for line in ANNOTATED.lines() {
+    for line in with_a_source().lines() {
         if line.contains(" = ") && !line.starts_with('#') {
             assert!(commented, "no sentence above {line}");
         }

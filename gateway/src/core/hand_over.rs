@@ -113,14 +113,14 @@ impl Core {
         };
         let letter = |reason| source::dead_letter(original, file.clone(), reason);
         match delivery {
-            Delivery::Device { device, message } => self.to_device_in_unit(device, message, commit, turn),
+            Delivery::Device { device, message } => self.device_in_unit(device, message, commit, turn),
             Delivery::Park { device, message } => {
                 match self.area.park(turn.mqe_now(), device, message, unit, &mut turn.batch) {
                     Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(Went::Parked),
                     Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Park)),
                 }
             }
-            Delivery::Queue { message } => self.to_own_queue(message, commit, turn),
+            Delivery::Queue { message } => self.own_queue(message, commit, turn),
             Delivery::Undeliverable { reason, why } => Err(Refusal {
                 reason: *reason,
                 why: why.clone(),
@@ -145,7 +145,7 @@ impl Core {
         }
     }
 
-    fn to_device_in_unit(
+    fn device_in_unit(
         &mut self,
         device: &DeviceName,
         message: &DeviceMessage,
@@ -174,7 +174,7 @@ impl Core {
 
     /// A message for the gateway itself: a reply token leads to a device, anything else is a queue of the embedded queue
     /// manager. Never one that leads out again: it would come back here, and again (mqe.md 6.4 step 3).
-    fn to_own_queue(
+    fn own_queue(
         &mut self,
         message: &DeviceMessage,
         commit: &mut Commit,
@@ -183,7 +183,7 @@ impl Core {
         let refused = |reason| Refusal::by_reason(reason, "a queue of the gateway", RefusedBy::Destination);
         if let Some((device, queue)) = self.tokens.find(&message.queue) {
             let message = DeviceMessage { queue, ..message.clone() };
-            return self.to_device_in_unit(&device, &message, commit, turn);
+            return self.device_in_unit(&device, &message, commit, turn);
         }
         let route = self.queue_manager.explain_route(message.queue, QMgrName::BLANK);
         match route.outcome {

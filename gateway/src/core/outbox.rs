@@ -6,6 +6,7 @@
 //! | `gN` source | the name of its queue manager |
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mq_wire::{Chars, QMgrName, Reason};
@@ -27,23 +28,31 @@ pub(crate) struct OutboxBell {
     pub(crate) closed: AtomicBool,
 }
 
-/// Which source leads to which queue manager.
+/// Which queue manager each source leads to. What a source said last counts until it says something else, also over
+/// restarts; sources that are not configured any more lead nowhere.
 #[derive(Debug, Default)]
-pub(crate) struct Targets(BTreeMap<QMgrName, String>);
+pub(crate) struct Targets(BTreeMap<String, QMgrName>);
 
 impl Targets {
     pub(super) fn recover(recovered: &Recovered) -> Self {
         let ours = recovered.keyed.iter().filter_map(|(key, value)| {
             let source = key.strip_prefix(NAME)?;
             let q_mgr = QMgrName(Chars::cut(&String::from_utf8_lossy(value)));
-            Some((q_mgr, String::from_utf8_lossy(source).into_owned()))
+            Some((String::from_utf8_lossy(source).into_owned(), q_mgr))
         });
         Self(ours.collect())
     }
 
-    /// The source that leads to a queue manager.
+    /// Without the sources that are not configured any more: nobody would empty their outboxes.
+    pub(super) fn only(mut self, configured: &BTreeMap<String, Arc<OutboxBell>>) -> Self {
+        self.0.retain(|source, _| configured.contains_key(source));
+        self
+    }
+
+    /// The source that leads to a queue manager. Of several it is always the same one, or a device's puts would
+    /// overtake each other.
     pub(super) fn of(&self, q_mgr: &QMgrName) -> Option<&str> {
-        self.0.get(q_mgr).map(String::as_str)
+        self.0.iter().find(|(_, other)| *other == q_mgr).map(|(source, _)| source.as_str())
     }
 }
 
@@ -86,10 +95,9 @@ impl Core {
         let needs = turn.batch.position();
         match command {
             OutboxCommand::Connected { source, q_mgr } => {
-                if self.targets.of(&q_mgr) != Some(&source) {
-                    self.targets.0.retain(|_, other| *other != source);
+                if self.targets.0.get(&source) != Some(&q_mgr) {
                     commit.set([NAME, source.as_bytes()].concat(), q_mgr.0.trimmed().to_vec());
-                    self.targets.0.insert(q_mgr, source);
+                    self.targets.0.insert(source, q_mgr);
                 }
             }
             OutboxCommand::State { source, answer } => reply(answer, self.outbox.state(&source)),
@@ -197,5 +205,32 @@ impl Core {
                 OutboxError::NoTarget { .. } => Reason::UNKNOWN_REMOTE_Q_MGR,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(leads: &[(&str, &str)]) -> Targets {
+        let q_mgr = |name: &str| QMgrName(Chars::cut(name));
+        Targets(leads.iter().map(|(source, name)| ((*source).to_owned(), q_mgr(name))).collect())
+    }
+
+    #[test]
+    fn a_source_that_was_renamed_leads_nowhere_under_its_old_name() {
+        let configured = BTreeMap::from([("new".to_owned(), Arc::default())]);
+        let targets = targets(&[("old", "HQ"), ("zold", "HQ"), ("new", "HQ")]).only(&configured);
+        assert_eq!(targets.of(&QMgrName(Chars::cut("HQ"))), Some("new"));
+        let removed = self::targets(&[("old", "HQ")]).only(&configured);
+        assert_eq!(removed.of(&QMgrName(Chars::cut("HQ"))), None);
+    }
+
+    #[test]
+    fn of_two_sources_to_one_queue_manager_always_the_same_takes_the_puts() {
+        let mut targets = targets(&[("a", "HQ")]);
+        let hq = QMgrName(Chars::cut("HQ"));
+        targets.0.insert("b".to_owned(), hq);
+        assert_eq!(targets.of(&hq), Some("a"));
     }
 }

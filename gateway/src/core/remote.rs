@@ -126,7 +126,7 @@ fn read_note(note: &[u8]) -> Option<(String, u64, Vec<u32>, Vec<MsgId>)> {
     let length = usize::from(rest.try_get_u16().ok()?);
     let (source, mut rest) = rest.split_at_checked(length)?;
     let count = rest.try_get_u32().ok()? as usize;
-    if rest.len() < 4 * count || (rest.len() - 4 * count) % 24 != 0 {
+    if rest.len() < 4 * count || !(rest.len() - 4 * count).is_multiple_of(24) {
         return None;
     }
     let expired = (0..count).map(|_| rest.get_u32()).collect();

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use mq_wire::{PutOptions, QMgrName, Reason, UserId};
+use mq_wire::{QMgrName, Reason, UserId};
 use mqe::area::{Area, AreaEffect, PutCheck};
 use mqe::outbox::Outbox;
-use qmgr::{CallId, ConnId, Effect, QueueManager, Reply, Verb};
+use qmgr::{CallId, ConnId, Effect, QueueManager};
 use store::{Batch, Id, Place, Position, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::bodies::{Bodies, Records};
+use super::bodies::Bodies;
 use super::cold::{Cold, ColdCounts};
-use super::command::{ChannelTerms, Command, LockedBody, MqReply, MqscResult, ToDevice, ToMq};
+use super::command::{ChannelTerms, Command, LockedBody, MqscResult, ToDevice, ToMq};
 use super::durable::{Announcer, Durable};
+use super::effects::is_unawaited;
 use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
 use super::outbox::{NextBatch, OutboxBell, Targets};
@@ -65,15 +66,15 @@ pub(crate) struct Core {
     pub(super) lanes: Option<Lanes<Command>>,
     generation: Arc<Generation>,
     durable: Durable,
-    mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
+    pub(super) mq: HashMap<ConnId, mpsc::UnboundedSender<ToMq>>,
     /// Answers that leave when what they need is on disk. They wait here, so that a connection is woken once for each,
     /// and only for its own.
-    waiting: Vec<(ConnId, ToMq)>,
+    pub(super) waiting: Vec<(ConnId, ToMq)>,
     /// What was on disk when they were last looked at.
-    let_go: Position,
+    pub(super) let_go: Position,
     /// Reports that the queue manager had dropped when it was last asked.
     reports_dropped: u64,
-    devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
+    pub(super) devices: HashMap<mqe::ConnId, mpsc::UnboundedSender<ToDevice>>,
     maintained: Instant,
     stopped: bool,
     pub(super) space: Space,
@@ -193,7 +194,7 @@ impl Core {
             tokens,
             remotes,
             outbox,
-            targets,
+            targets: targets.only(&wiring.outboxes),
             lanes: Some(lanes),
             generation,
             durable,
@@ -569,114 +570,6 @@ impl Core {
         }
     }
 
-    fn leaves_at_once(&self, effect: &Effect, batch: &Batch, moved: bool) -> bool {
-        match effect {
-            Effect::Answer { needs: Some(_), .. }
-            | Effect::Answer { reply: Reply::ReadFirst(_), .. }
-            | Effect::ReadExpired { .. } => false,
-            Effect::Answer { reply: Reply::Got(_), .. } if moved => false,
-            Effect::Answer { conn, call, needs: None, reply: Reply::Got(got) } => {
-                if let Some(out) = self.mq.get(conn) {
-                    let body = |id, place| batch.body(id).unwrap_or_else(|| self.store.body(id, place));
-                    let records = Records::of((got.id, got.place), &got.parts, body);
-                    let reply = MqReply::Got(got.clone(), records);
-                    let _ = out.send(ToMq { call: *call, needs: None, reply });
-                }
-                true
-            }
-            Effect::Answer { conn, call, needs: None, reply } => {
-                if let Some(out) = self.mq.get(conn) {
-                    let _ = out.send(ToMq { call: *call, needs: None, reply: MqReply::Plain(reply.clone()) });
-                }
-                true
-            }
-            Effect::Arrived { .. } => {
-                self.wiring.arrived.notify_one();
-                true
-            }
-        }
-    }
-
-    fn mq_effect(&mut self, effect: Effect, unawaited: &HashSet<(ConnId, CallId)>) {
-        match effect {
-            Effect::Answer { conn, call, reply: Reply::ReadFirst(first), .. } => {
-                self.reads.get(conn, call, &first);
-            }
-            Effect::ReadExpired { id, .. } => self.reads.expired(id),
-            Effect::Answer { conn, call, needs, reply } => {
-                if !self.mq.contains_key(&conn) {
-                    return;
-                }
-                let reply = match reply {
-                    Reply::Got(got) => {
-                        let body = |id, place| self.store.body(id, place);
-                        let records = Records::of((got.id, got.place), &got.parts, body);
-                        MqReply::Got(got, records)
-                    }
-                    reply => MqReply::Plain(reply),
-                };
-                let answer = ToMq { call, needs, reply };
-                let waits = needs.is_some_and(|needs| needs > self.store.durable());
-                if waits && !unawaited.contains(&(conn, call)) {
-                    self.waiting.push((conn, answer));
-                } else {
-                    self.to_mq(conn, answer);
-                }
-            }
-            Effect::Arrived { .. } => self.wiring.arrived.notify_one(),
-        }
-    }
-
-    /// Lets the answers go of which all is on disk that they need.
-    fn let_go(&mut self) {
-        let durable = self.store.durable();
-        if self.waiting.is_empty() || durable == self.let_go {
-            return;
-        }
-        self.let_go = durable;
-        let waiting = std::mem::take(&mut self.waiting);
-        for (conn, answer) in waiting {
-            match answer.needs {
-                Some(needs) if needs > durable => self.waiting.push((conn, answer)),
-                _ => self.to_mq(conn, answer),
-            }
-        }
-    }
-
-    /// A connection that is gone tells the core so itself.
-    fn to_mq(&self, conn: ConnId, answer: ToMq) {
-        if let Some(out) = self.mq.get(&conn) {
-            let _ = out.send(answer);
-        }
-    }
-
-    fn area_effect(&mut self, effect: AreaEffect) {
-        match effect {
-            AreaEffect::Frame { conn, needs, request, frame } => {
-                self.to_device(conn, ToDevice::Frame { needs, request, frame });
-            }
-            AreaEffect::Message { conn, needs, request, head, id, place, bytes } => {
-                let body = self.store.body(id, place);
-                self.to_device(conn, ToDevice::Message { needs, request, head, body, bytes });
-            }
-            AreaEffect::Close { conn, why } => self.to_device(conn, ToDevice::Close { why }),
-            AreaEffect::Owes { id, place, device, owed } => {
-                let body = self.store.body(id, place);
-                self.owed_later(id, device, owed, body);
-            }
-            AreaEffect::DeadLetter { device, uid, place, reason } => {
-                let body = self.store.body(uid.id, place);
-                self.dead_letter_later(device, uid, body, reason);
-            }
-        }
-    }
-
-    fn to_device(&self, conn: mqe::ConnId, message: ToDevice) {
-        if let Some(out) = self.devices.get(&conn) {
-            let _ = out.send(message);
-        }
-    }
-
     pub(super) fn store(&self) -> &dyn Store {
         &*self.store
     }
@@ -684,16 +577,6 @@ impl Core {
     pub(super) fn sender(&self) -> LaneSender<Command> {
         self.generation.lanes.for_connection()
     }
-}
-
-/// Whether it is a put that its client does not wait for.
-fn is_unawaited(verb: &Verb) -> bool {
-    let options = match verb {
-        Verb::Put(put) | Verb::PutFile(put, _) => put.pmo.options,
-        Verb::Put1(put) | Verb::Put1File(put, _) => put.pmo.options,
-        _ => return false,
-    };
-    options.contains(PutOptions::ASYNC_RESPONSE)
 }
 
 /// Answers a task. One that is gone, since its connection is or the service stops, needs no answer.

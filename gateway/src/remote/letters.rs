@@ -57,7 +57,12 @@ impl Letters {
         let od = Mqod { object_name: ObjectName::from(queue), object_q_mgr_name: q_mgr, ..Mqod::default() };
         let pmo =
             Mqpmo { options: PutOptions::SYNCPOINT | PutOptions::FAIL_IF_QUIESCING, ..Mqpmo::default() };
-        match link.connection.put1(od, md.clone(), pmo, body.clone()).await.map_err(Failed::from) {
+        match link
+            .connection
+            .put1(od, md.clone(), pmo, body.clone())
+            .await
+            .map_err(|error| Failed::from(error).in_unit())
+        {
             Ok(_) => Ok(()),
             Err(Failed::Refused(reason, why)) => {
                 let dead = DeadLetter { reason, queue, q_mgr, md, body, file: None };
@@ -101,7 +106,7 @@ impl Letters {
 }
 
 fn refusal(error: ClientError, queue: QName) -> Result<Option<(Reason, String)>, Failed> {
-    match Failed::from(error) {
+    match Failed::from(error).in_unit() {
         Failed::Refused(reason, why) => Ok(Some((reason, format!("{queue}: {why}")))),
         failed => Err(failed),
     }

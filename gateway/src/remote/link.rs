@@ -29,6 +29,15 @@ pub(crate) enum Failed {
 }
 
 impl Failed {
+    /// The same for a put in a unit of work: one that was backed out is not the message's fault, and what was put before
+    /// it is gone too. The whole unit is done again on a new connection.
+    pub(crate) fn in_unit(self) -> Self {
+        match self {
+            Self::Refused(Reason::BACKED_OUT, why) => Self::Gone(why),
+            other => other,
+        }
+    }
+
     /// The same for people.
     pub(crate) fn why(&self) -> &str {
         match self {

@@ -216,7 +216,7 @@ impl Outbox {
         if bounded && full {
             return Err(OutboxError::Full { target: target.to_owned(), messages, bytes: held });
         }
-        let lane = device.map_or(0, |device| lane_of(device));
+        let lane = device.map_or(0, lane_of);
         let stored = batch.message(NewMessage {
             unit: Some(unit),
             owner: OwnerId(OUTBOX_BITS | u64::from(found.number)),

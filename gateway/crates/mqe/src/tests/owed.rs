@@ -45,7 +45,7 @@ fn row_the_report_is_owed_in_the_unit_of_the_confirm() {
         pair.settle();
         assert_eq!((pair.have(0).len(), pair.area.owed()), (2, 1));
         if crash >= 2 {
-            pair.turn(|area, now, batch, out| area.handle_timeout(now, batch, out));
+            pair.turn(Area::handle_timeout);
         }
         if crash >= 3 {
             pair.finish_letter();
