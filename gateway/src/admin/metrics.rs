@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-use crate::report::{HistogramReport, StatusReport};
+use crate::report::{ExitReport, HistogramReport, SourceReport, StatusReport};
 
 /// What OpenMetrics asks for.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -32,15 +32,6 @@ const METRICS: &[Metric] = &[
     ("mqe_queue_uncommitted_messages", Kind::Gauge, "Of these, messages in open units of work.", |r| {
         r.queues.iter().map(|q| q.uncommitted).sum()
     }),
-    ("mqe_source_messages_moved", Kind::Counter, "Messages moved to devices since the start.", |r| {
-        r.sources.iter().map(|s| s.moved).sum()
-    }),
-    (
-        "mqe_source_messages_dead_lettered",
-        Kind::Counter,
-        "Messages that no device could take since the start.",
-        |r| r.sources.iter().map(|s| s.dead_lettered).sum(),
-    ),
     ("mqe_devices", Kind::Gauge, "Devices that are known.", |r| r.area.devices),
     ("mqe_device_messages", Kind::Gauge, "Messages that wait for devices or are in doubt.", |r| {
         r.area.messages
@@ -67,12 +58,16 @@ const METRICS: &[Metric] = &[
     ("mqe_device_index_rebuilds", Kind::Counter, "Times at which it came back from the journal.", |r| {
         r.area.rebuilds
     }),
-    ("mqe_exit_calls", Kind::Counter, "Messages that exits have seen since the start.", |r| {
-        r.exits.iter().map(|e| e.calls).sum()
+    ("mqe_park_messages", Kind::Gauge, "Messages that are parked for devices that are not known.", |r| {
+        r.area.parked
     }),
-    ("mqe_exit_failures", Kind::Counter, "Failures, panics and time-outs of exits since the start.", |r| {
-        r.exits.iter().map(|e| e.failures).sum()
-    }),
+    ("mqe_park_messages_bytes", Kind::Gauge, "Their bytes.", |r| r.area.parked_bytes),
+    (
+        "mqe_device_messages_owed",
+        Kind::Gauge,
+        "Ends for which a report or a dead letter is still owed.",
+        |r| r.area.owed,
+    ),
     ("mqe_store_messages", Kind::Gauge, "Live messages in the store.", |r| r.store.messages),
     ("mqe_store_live_bytes", Kind::Gauge, "Bytes of live records.", |r| r.store.live_bytes),
     ("mqe_store_keys", Kind::Gauge, "Keys of keyed state in the store.", |r| r.store.keys),
@@ -116,6 +111,45 @@ const METRICS: &[Metric] = &[
     }),
 ];
 
+/// Name, kind, help, and its value for one of several.
+type Each<T> = (&'static str, Kind, &'static str, fn(&T) -> u64);
+
+/// Of each source and each outbox, with labels `source` and `kind` (local, remote, outbox).
+const SOURCES: &[Each<SourceReport>] = &[
+    ("mqe_source_running", Kind::Gauge, "1 while it is running.", |s| u64::from(s.state == "RUNNING")),
+    ("mqe_source_retrying", Kind::Gauge, "1 while it waits for its next try.", |s| {
+        u64::from(s.state == "RETRYING")
+    }),
+    (
+        "mqe_source_messages_moved",
+        Kind::Counter,
+        "Messages moved: to devices, or into the queue manager.",
+        |s| s.moved,
+    ),
+    ("mqe_source_messages_parked", Kind::Counter, "Messages parked.", |s| s.parked),
+    ("mqe_source_messages_dead_lettered", Kind::Counter, "Messages sent to the dead-letter queue.", |s| {
+        s.dead_lettered
+    }),
+    (
+        "mqe_source_messages_discarded",
+        Kind::Counter,
+        "Messages discarded, as their options or a rule say.",
+        |s| s.discarded,
+    ),
+    ("mqe_source_messages_waiting", Kind::Gauge, "Messages that wait in the outbox.", |s| s.waiting),
+    ("mqe_source_messages_waiting_bytes", Kind::Gauge, "Their bytes.", |s| s.waiting_bytes),
+];
+
+/// Of each exit of the chain, with the label `exit`.
+const EXITS: &[Each<ExitReport>] = &[
+    ("mqe_exit_calls", Kind::Counter, "Messages that it has seen.", |e| e.calls),
+    ("mqe_exit_refused", Kind::Counter, "Messages that it has refused.", |e| e.refused),
+    ("mqe_exit_failures", Kind::Counter, "Failures, panics and time-outs.", |e| e.failures),
+    ("mqe_exit_late", Kind::Counter, "Of these, calls that were not done in time.", |e| e.late),
+    ("mqe_exit_microseconds_mean", Kind::Gauge, "Mean time of a call.", |e| e.mean_us),
+    ("mqe_exit_microseconds_longest", Kind::Gauge, "The longest call.", |e| e.max_us),
+];
+
 /// Name, help, and its value in a report: shares, 0 to 1.
 type Share = (&'static str, &'static str, fn(&StatusReport) -> f64);
 
@@ -151,15 +185,13 @@ const DISTRIBUTIONS: &[Distribution] = &[
 pub(super) fn text(report: &StatusReport) -> String {
     let mut out = String::new();
     for (name, kind, help, value) in METRICS {
-        let value = value(report);
-        // A String takes everything that is written to it.
-        let _ = match kind {
-            Kind::Gauge => write!(out, "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n"),
-            Kind::Counter => {
-                write!(out, "# TYPE {name} counter\n# HELP {name} {help}\n{name}_total {value}\n")
-            }
-        };
+        head(name, *kind, help, &mut out);
+        sample(name, *kind, "", value(report), &mut out);
     }
+    each(SOURCES, &report.sources, &mut out, |s| {
+        format!("{{source=\"{}\",kind=\"{}\"}}", escaped(&s.name), escaped(&s.kind))
+    });
+    each(EXITS, &report.exits, &mut out, |e| format!("{{exit=\"{}\"}}", escaped(&e.name)));
     for (name, help, value) in SHARES {
         let value = value(report);
         let _ = write!(out, "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n");
@@ -182,12 +214,45 @@ pub(super) fn text(report: &StatusReport) -> String {
             "# TYPE {name} counter\n# HELP {name} What became of messages for devices and of theirs, since the data directory was made.\n"
         );
         for (kind, count) in &report.area.ends {
-            let kind = kind.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let kind = escaped(kind);
             let _ = writeln!(out, "{name}_total{{kind=\"{kind}\"}} {count}");
         }
     }
     out.push_str("# EOF\n");
     out
+}
+
+fn head(name: &str, kind: Kind, help: &str, out: &mut String) {
+    let kind = match kind {
+        Kind::Gauge => "gauge",
+        Kind::Counter => "counter",
+    };
+    // A String takes everything that is written to it, here and below.
+    let _ = write!(out, "# TYPE {name} {kind}\n# HELP {name} {help}\n");
+}
+
+fn sample(name: &str, kind: Kind, labels: &str, value: u64, out: &mut String) {
+    let suffix = match kind {
+        Kind::Gauge => "",
+        Kind::Counter => "_total",
+    };
+    let _ = writeln!(out, "{name}{suffix}{labels} {value}");
+}
+
+/// A table's metrics of each of several; nothing if there are none.
+fn each<T>(table: &[Each<T>], of: &[T], out: &mut String, labels: impl Fn(&T) -> String) {
+    let labels: Vec<String> = of.iter().map(labels).collect();
+    for (name, kind, help, value) in table.iter().filter(|_| !of.is_empty()) {
+        head(name, *kind, help, out);
+        for (one, labels) in of.iter().zip(&labels) {
+            sample(name, *kind, labels, value(one), out);
+        }
+    }
+}
+
+/// The value of a label.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn histogram((name, help, units, exponents, value): &Distribution, report: &StatusReport, out: &mut String) {

@@ -31,6 +31,13 @@ impl AdminBackend for Fake {
         let mut report =
             StatusReport { queue_manager: "QM1".to_owned(), mq_connections_total: 7, ..Default::default() };
         report.area.ends.insert("delivered".to_owned(), 41);
+        report.sources = vec![SourceReport {
+            name: "h\"q".to_owned(),
+            kind: "remote".to_owned(),
+            moved: 3,
+            ..Default::default()
+        }];
+        report.exits = self.exits();
         report
     }
     async fn store(&self) -> StoreReport {
@@ -181,6 +188,10 @@ async fn metrics_are_open_metrics() {
         "{answer}"
     );
     assert!(answer.contains("mqe_device_messages_counted_total{kind=\"delivered\"} 41\n"), "{answer}");
+    let labels = "{source=\"h\\\"q\",kind=\"remote\"}";
+    assert!(answer.contains(&format!("mqe_source_messages_moved_total{labels} 3\n")), "{answer}");
+    assert!(answer.contains(&format!("mqe_source_running{labels} 0\n")), "{answer}");
+    assert!(answer.contains("mqe_exit_calls_total{exit=\"rewrite\"} 0\n"), "{answer}");
     assert!(answer.ends_with("# EOF\n"), "{answer}");
     running.end().await;
 }

@@ -65,7 +65,6 @@ fn check(args: &CheckArgs, registry: &Registry) -> Findings {
     let (file, config, problems) = Config::examine(args.config.as_deref(), &overrides);
     let name =
         file.map_or_else(|| "the configuration (all defaults)".to_owned(), |file| file.display().to_string());
-    findings.read.push(format!("{name}: {}", verdict(problems.len())));
     findings.problems = problems;
     for (index, exit) in config.exits.iter().enumerate() {
         if !registry.kinds().any(|kind| kind == exit.kind) {
@@ -93,6 +92,7 @@ fn check(args: &CheckArgs, registry: &Registry) -> Findings {
             findings.problems.push(Problem::of_values(format!("[[source]] {name}: {error:#}")));
         }
     }
+    findings.read.push(format!("{name}: {}", verdict(findings.problems.len())));
     for (section, address) in config.exposed() {
         let message = format!(
             "[{section}] listens on {address}: other machines can reach it, so run asks for --insecure"

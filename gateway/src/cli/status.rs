@@ -81,6 +81,17 @@ fn layout(r: &StatusReport) -> String {
     if !ends.is_empty() {
         let _ = writeln!(out, "so far         {}", ends.join(", "));
     }
+    if r.area.parked > 0 {
+        let _ = writeln!(
+            out,
+            "park           {} messages, {}, for devices that are not known",
+            r.area.parked,
+            bytes(r.area.parked_bytes)
+        );
+    }
+    if r.area.owed > 0 {
+        let _ = writeln!(out, "owed           {} reports and dead letters", r.area.owed);
+    }
     let s = &r.store;
     let _ = writeln!(
         out,
@@ -148,14 +159,17 @@ fn sections(r: &StatusReport, out: &mut String) {
             .sources
             .iter()
             .map(|s| {
-                let mut row = vec![s.name.clone(), s.queue.clone(), s.state.clone()];
-                row.extend(numbers(&[s.moved, s.dead_lettered]));
+                let mut row = vec![s.name.clone(), s.kind.clone(), s.queue.clone(), s.state.clone()];
+                row.extend(numbers(&[s.moved, s.parked, s.dead_lettered, s.waiting]));
                 row.push(s.reason.clone().unwrap_or_default());
                 row
             })
             .collect();
         out.push('\n');
-        out.push_str(&table(&["SOURCE", "QUEUE", "STATE", "MOVED", "DEAD LETTERS", "REASON"], &rows));
+        out.push_str(&table(
+            &["SOURCE", "KIND", "QUEUE", "STATE", "MOVED", "PARKED", "DEAD LETTERS", "WAITING", "REASON"],
+            &rows,
+        ));
     }
     if !r.exits.is_empty() {
         let rows: Vec<_> = r

@@ -54,7 +54,7 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
         line(format!("DEFINE QLOCAL('{sync}') DEFPSIST(YES) MAXDEPTH(5000) NOREPLACE"));
     }
     line(
-        "* The channel, and who may use it: only this user acts on it, from the gateway's address."
+        "* The channel: whoever comes acts as this user. Put the gateway's address in place of the star."
             .to_owned(),
     );
     line(format!(
@@ -68,7 +68,9 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
         let profile = if profile.is_empty() { String::new() } else { format!("PROFILE('{profile}') ") };
         format!("SET AUTHREC {profile}OBJTYPE({kind}) PRINCIPAL('{user}') AUTHADD({rights})")
     };
-    line(rights("", "QMGR", "CONNECT,INQ,SETALL"));
+    let identity = source.context == MessageContext::SetIdentity;
+    // What context a put may set is a right at the queue manager and at the queue.
+    line(rights("", "QMGR", if identity { "CONNECT,INQ,SETALL,SETID" } else { "CONNECT,INQ,SETALL" }));
     line(rights(&queue.to_string(), "QUEUE", "GET,BROWSE,INQ"));
     if let Some(sync) = source.sync_queue {
         line(rights(&sync.to_string(), "QUEUE", "PUT,GET,BROWSE,INQ"));
@@ -79,8 +81,9 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
             .to_owned(),
     );
     line(rights(dead.as_deref().unwrap_or("SYSTEM.DEAD.LETTER.QUEUE"), "QUEUE", "PUT,SETALL"));
-    line("* What devices put into, and where reports go: one for each queue or generic profile.".to_owned());
-    let set = if source.context == MessageContext::SetIdentity { "PUT,SETID" } else { "PUT" };
+    line("* What devices put into, and where reports go: one for each queue or generic profile, without the star.".to_owned());
+    line("* Until then their puts are dead letters with reason 2035.".to_owned());
+    let set = if identity { "PUT,SETID" } else { "PUT" };
     line(format!("* {}", rights("APP.**", "QUEUE", set)));
     line("REFRESH SECURITY TYPE(AUTHSERV)".to_owned());
     line(String::new());
@@ -91,6 +94,10 @@ fn commands_for(config: &Config, source: &SourceSection, out: &mut String) {
     line(format!("*   user = \"{user}\""));
     line("*   password_file = \"FILE\"".to_owned());
     line(format!("*   transmission_queue = \"{queue}\""));
+    line(format!(
+        "*   sync_queue = \"{}\"",
+        source.sync_queue.map_or_else(String::new, |queue| queue.to_string())
+    ));
 }
 
 #[cfg(test)]
@@ -112,6 +119,8 @@ mod tests {
             "DEFINE QREMOTE('WEST')",
             "DEFINE QLOCAL('MY.SYNC')",
             "DEFINE CHANNEL('A.B') CHLTYPE(SVRCONN) TRPTYPE(TCP) MCAUSER('gw')",
+            "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('gw') AUTHADD(CONNECT,INQ,SETALL)",
+            "*   sync_queue = \"MY.SYNC\"",
             "SET AUTHREC PROFILE('TO.EAST') OBJTYPE(QUEUE) PRINCIPAL('gw') AUTHADD(GET,BROWSE,INQ)",
         ] {
             assert!(commands.contains(part), "{part} in:\n{commands}");
