@@ -86,7 +86,7 @@ impl OutboxTask {
         limits: (usize, u64),
         stop: CancellationToken,
     ) -> Self {
-        let backoff = Backoff::new(&settings.name);
+        let backoff = Backoff::new(&settings.name, &store);
         Self { core, settings, store, control, bell, limits, stop, backoff, open: None }
     }
 
@@ -247,12 +247,8 @@ impl OutboxTask {
         }
         match open.link.connection.commit().await.map_err(Failed::from) {
             Ok(()) => open.sync.committed(),
-            Err(Failed::Refused(_, why)) => {
-                // Backed out instead, and said so: they go again.
-                open.sync.backed_out();
-                return Ok(Err(Failed::Gone(format!("the unit of work was not committed: {why}"))));
-            }
-            Err(failed) => return Ok(Err(failed)),
+            // Whatever the reason is, the sync message says on a new connection what became of it.
+            Err(failed) => return Ok(Err(Failed::Gone(format!("MQCMIT: {}", failed.why())))),
         }
         self.backoff.reset();
         let (moved, number) = (done.len() as u64, batch.number);
@@ -323,11 +319,11 @@ impl OutboxTask {
             Found::Foreign => Err(Pause::Stop(
                 "the sync message is not this store's: was the store copied, or does another gateway use its name?".to_owned(),
             )),
+            Found::Unsettled => {
+                let why = "an older unit of work is not finished: nothing is decided until it is";
+                Err(Pause::Retry(why.to_owned()))
+            }
             Found::None => {
-                if !sync.is_settled(link).await.map_err(retry)? {
-                    let why = "an older unit of work is not finished: nothing is decided until it is";
-                    return Err(Pause::Retry(why.to_owned()));
-                }
                 if !q_mgr_id.is_empty() && !in_flight.is_empty() {
                     return Err(Pause::Stop(format!(
                         "the sync message was cleared while {} puts were under way: look whether they are in {}, and say \

@@ -1,5 +1,6 @@
 //! A relay in front of a queue manager that knows where a segment of the MQ protocol ends, and does one thing wrong when it is
-//! told to: cuts before the n-th request, swallows its answer and cuts, or backs out what was to be committed and says so.
+//! told to: cuts before the n-th request, swallows its answer and cuts, backs out what was to be committed and says so, or says
+//! that what was committed was not.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,7 +17,15 @@ pub enum Fault {
     CutAfter(u32),
     /// The n-th MQCMIT is backed out and answered with 2003.
     BackOut(u32),
+    /// The n-th MQCMIT is done, and answered with a failure that says nothing about that: 2195.
+    Deny(u32),
 }
+
+/// Completion and reason codes of the answers (mq-objects.md 2).
+const MQCC_WARNING: u32 = 1;
+const MQCC_FAILED: u32 = 2;
+const MQRC_BACKED_OUT: u32 = 2003;
+const MQRC_UNEXPECTED_ERROR: u32 = 2195;
 
 /// MQCMIT, MQBACK, and the answer to MQCMIT (mq-wire.md 4.3).
 const MQCMIT: u8 = 0x8A;
@@ -51,7 +60,11 @@ enum Todo {
     /// Pass it on, and cut instead of the answer.
     Swallow,
     BackOut,
+    Deny,
 }
+
+/// How the answer with this type is changed: completion code, reason.
+type Rewrite = Mutex<Option<(u8, u32, u32)>>;
 
 impl Cuts {
     /// Listens on a port of its own, and passes on to `target`.
@@ -99,6 +112,7 @@ impl State {
             Some(Fault::CutBefore(n)) if n == requests => Todo::Cut,
             Some(Fault::CutAfter(n)) if n == requests => Todo::Swallow,
             Some(Fault::BackOut(n)) if kind == MQCMIT && n == commits => Todo::BackOut,
+            Some(Fault::Deny(n)) if kind == MQCMIT && n == commits => Todo::Deny,
             _ => return Todo::Pass,
         };
         *self = Self { fault: self.then, done: self.then.is_none(), ..Self::default() };
@@ -109,7 +123,7 @@ impl State {
 fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let (swallow, rewrite) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+    let (swallow, rewrite) = <(Arc<AtomicBool>, Arc<Rewrite>)>::default();
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
     let (state, swallows, rewrites) = (Arc::clone(state), Arc::clone(&swallow), Arc::clone(&rewrite));
     thread::spawn(move || {
@@ -121,8 +135,9 @@ fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> i
                 Todo::Swallow => swallows.store(true, Ordering::SeqCst),
                 Todo::BackOut => {
                     segment[at] = MQBACK;
-                    rewrites.store(true, Ordering::SeqCst);
+                    set(&rewrites, (MQBACK_REPLY, MQCC_WARNING, MQRC_BACKED_OUT));
                 }
+                Todo::Deny => set(&rewrites, (MQCMIT_REPLY, MQCC_FAILED, MQRC_UNEXPECTED_ERROR)),
             }
             if to_server.write_all(&segment).is_err() {
                 break;
@@ -137,15 +152,18 @@ fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> i
                 break;
             }
             let wide = usize::from(segment[3] == b'M');
-            if segment[TYPE[wide]] == MQBACK_REPLY && rewrite.swap(false, Ordering::SeqCst) {
+            let mut rewrite = rewrite.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, completion, reason)) = rewrite.take_if(|(kind, ..)| *kind == segment[TYPE[wide]])
+            {
                 segment[TYPE[wide]] = MQCMIT_REPLY;
                 // The API header: length, completion code, reason; integers in the order that the segment announces.
                 let (cc, rc) = (HEADER[wide] + 4, HEADER[wide] + 8);
                 let little = segment[TYPE[wide] - 1] == 2;
                 let bytes = |value: u32| if little { value.to_le_bytes() } else { value.to_be_bytes() };
-                segment[cc..cc + 4].copy_from_slice(&bytes(1));
-                segment[rc..rc + 4].copy_from_slice(&bytes(2003));
+                segment[cc..cc + 4].copy_from_slice(&bytes(completion));
+                segment[rc..rc + 4].copy_from_slice(&bytes(reason));
             }
+            drop(rewrite);
             if to_client.write_all(&segment).is_err() {
                 break;
             }
@@ -153,6 +171,10 @@ fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> i
         end(&from_server, &to_client);
     });
     Ok(())
+}
+
+fn set(rewrite: &Rewrite, how: (u8, u32, u32)) {
+    *rewrite.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
 }
 
 fn end(one: &TcpStream, other: &TcpStream) {

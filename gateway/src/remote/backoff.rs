@@ -10,14 +10,14 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     tries: u32,
-    /// Differs from source to source.
+    /// Differs from source to source, and between gateways that call theirs the same.
     seed: u64,
 }
 
 impl Backoff {
-    /// For a source with this name.
-    pub(crate) fn new(name: &str) -> Self {
-        Self { tries: 0, seed: super::sync::digest(name.as_bytes()) }
+    /// For a source with this name, of the gateway with this store.
+    pub(crate) fn new(name: &str, store: &[u8; 16]) -> Self {
+        Self { tries: 0, seed: super::sync::digest(&[store, name.as_bytes()].concat()) }
     }
 
     /// It worked: the next wait is the first one again.
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn waits_grow_to_a_minute_and_begin_again() {
-        let mut backoff = Backoff::new("hq");
+        let mut backoff = Backoff::new("hq", &[1; 16]);
         let waits: Vec<u64> = (0..9).map(|_| backoff.next().as_millis() as u64).collect();
         for (wait, whole) in waits.iter().zip([1, 2, 4, 8, 16, 32, 60, 60, 60]) {
             let whole = whole * 1_000;
@@ -50,6 +50,8 @@ mod tests {
         assert_ne!(waits[7], waits[8]);
         backoff.reset();
         assert!(backoff.next() <= FIRST);
-        assert_ne!(Backoff::new("hq").next(), Backoff::new("branch").next());
+        let first = |name: &str, store| Backoff::new(name, &[store; 16]).next();
+        assert_ne!(first("hq", 1), first("branch", 1));
+        assert_ne!(first("hq", 1), first("hq", 2));
     }
 }

@@ -95,7 +95,9 @@ impl SyncKey {
 pub(crate) enum Found {
     /// The sync message: its number, and the entries that it names.
     Message { number: u64, entries: Vec<Id> },
-    /// None: an old unit of work is not finished, or it was cleared.
+    /// None, and something on the queue is uncommitted: it may be an old unit of work that has the message.
+    Unsettled,
+    /// None: it never was, or it was cleared.
     None,
     /// One with its CorrelId that is not its own.
     Foreign,
@@ -130,9 +132,20 @@ impl SyncQueue {
         }
     }
 
-    /// Looks for the message: under syncpoint, so that one which a unit of work holds is not taken for gone; then that is
-    /// backed out.
+    /// Looks for the message.
     pub(crate) async fn find(&mut self, link: &mut Link) -> Result<Found, Failed> {
+        match self.find_now(link).await? {
+            Found::None if !self.is_settled(link).await? => Ok(Found::Unsettled),
+            // An old unit of work may have been committed since the first look. None can bring it after this one: it
+            // would have shown as unsettled.
+            Found::None => self.find_now(link).await,
+            found => Ok(found),
+        }
+    }
+
+    /// Under syncpoint, so that a message which a unit of work holds is not taken for one that is there; then that is
+    /// backed out.
+    async fn find_now(&mut self, link: &mut Link) -> Result<Found, Failed> {
         let md = Mqmd { correl_id: self.key.correl_id(), ..Mqmd::default() };
         let gmo = Self::matching(GetOptions::SYNCPOINT);
         let got = link.connection.get_whole(self.handle, md, gmo).await?;
@@ -186,7 +199,7 @@ impl SyncQueue {
     }
 
     /// Whether nothing on the queue is uncommitted: as many messages can be browsed as it has, before and after.
-    pub(crate) async fn is_settled(&self, link: &mut Link) -> Result<bool, Failed> {
+    async fn is_settled(&self, link: &mut Link) -> Result<bool, Failed> {
         let before = self.depth(link).await?;
         let mut found = 0;
         let mut options = GetOptions::BROWSE_FIRST;

@@ -63,7 +63,7 @@ struct Open {
 impl RemoteQueue {
     pub(crate) fn new(settings: Arc<RemoteSettings>, store: [u8; 16], control: Arc<SourceControl>) -> Self {
         let origin = Origin::new(&settings.name, Direction::FromMq);
-        let backoff = Backoff::new(&settings.name);
+        let backoff = Backoff::new(&settings.name, &store);
         Self { settings, store, control, origin, backoff, core: None, open: None, keys: 0 }
     }
 
@@ -95,7 +95,11 @@ impl RemoteQueue {
             Ok(got) => got,
             Err(error) => return Err(self.lost(error.into())),
         };
-        let Some(got) = got else { return Ok(None) };
+        let Some(got) = got else {
+            // All is well, as after a commit. That it could connect says less: calls may be refused again and again.
+            self.backoff.reset();
+            return Ok(None);
+        };
         let key = TakenKey(self.keys);
         self.keys += 1;
         open.taken.push((key, got.md.msg_id));
@@ -146,7 +150,6 @@ impl TransmissionQueue for RemoteQueue {
         let letters = Letters::new(self.settings.dead_letter_queue.or(link.dead_letter_queue));
         let (taken, done) = <(Vec<_>, HashSet<_>)>::default();
         self.open = Some(Open { link, queue, sync, letters, taken, done });
-        self.backoff.reset();
         Ok(())
     }
 
@@ -210,24 +213,21 @@ impl TransmissionQueue for RemoteQueue {
                 open.sync.iter_mut().for_each(SyncQueue::committed);
                 open.taken.clear();
                 open.done.clear();
+                self.backoff.reset();
                 self.decide(&core, number, true).await?;
                 self.control.edit(|report| report.batch = number);
                 Ok(prepared.handed_over)
             }
             // Backed out instead, and said so: the messages come again.
-            Err(Failed::Refused(reason, why)) => {
+            Err(Failed::Refused(Reason::BACKED_OUT, why)) => {
                 open.sync.iter_mut().for_each(SyncQueue::backed_out);
                 open.taken.clear();
                 open.done.clear();
                 self.decide(&core, number, false).await?;
-                if reason != Reason::BACKED_OUT {
-                    self.open = None;
-                }
-                Err(Pause::Retry {
-                    why: format!("the unit of work was not committed: {why}"),
-                    after: self.backoff.next(),
-                })
+                let why = format!("the unit of work was not committed: {why}");
+                Err(Pause::Retry { why, after: self.backoff.next() })
             }
+            // Any other reason does not prove that it was backed out: recovery looks at the sync message.
             Err(failed) => Err(self.lost(failed)),
         }
     }

@@ -1,5 +1,5 @@
 //! The connections between a gateway and its queue manager are cut at every single request, before it and with its answer
-//! lost, and MQCMIT is answered with "backed out": after each of them exactly one copy, both ways (ONCE.md 3 and 4, mqe.md 4.2
+//! lost, and MQCMIT is answered with "backed out" and with other failures: after each of them exactly one copy, both ways (ONCE.md 3 and 4, mqe.md 4.2
 //! and 4.4).
 
 use std::time::Duration;
@@ -94,6 +94,17 @@ fn row_a_unit_of_work_that_is_backed_out_instead_of_committed_goes_again() {
     let mut world = World::new("wait_seconds = 1");
     for n in 1..=tools::count(6, 2) {
         world.round(Fault::BackOut(n), None);
+    }
+    world.end();
+}
+
+/// Any other reason does not say whether it was committed: it was, and the messages are neither lost nor there twice.
+#[test]
+fn row_a_commit_that_is_answered_with_another_failure_is_looked_up() {
+    let mut world = World::new("wait_seconds = 1");
+    for n in 1..=tools::count(6, 3) {
+        world.round(Fault::Deny(n), None);
+        assert!(n > 1 || world.cuts.done());
     }
     world.end();
 }

@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | n | n is prepared | MQ has committed: n becomes visible |
 //! | n | n is the last one | MQ has not committed what came after: a prepared batch is dropped |
-//! | none | | an old unit of work holds it: wait. Or it was cleared: then the messages themselves are looked for |
+//! | none, and something on the queue is uncommitted | | an old unit of work may hold it: wait |
+//! | none | | it was cleared: the messages themselves are looked for |
 //! | another number, another store's | | somebody else was here: stop |
 
 use std::sync::Arc;
@@ -66,17 +67,13 @@ impl RemoteQueue {
                      use its name? Give one of them another name, or remove the message"
                 )));
             }
+            Found::Unsettled => {
+                let why = format!(
+                    "an older unit of work on {sync_queue} is not finished: nothing is decided until it is"
+                );
+                return Err(Pause::Retry { why, after: self.backoff.next() });
+            }
             Found::None => {
-                match sync.is_settled(link).await {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        let why = format!(
-                            "an older unit of work on {sync_queue} is not finished: nothing is decided until it is"
-                        );
-                        return Err(Pause::Retry { why, after: self.backoff.next() });
-                    }
-                    Err(failed) => return Err(self.lost(failed)),
-                }
                 // The first time; or it was cleared, and the messages themselves must tell.
                 if !q_mgr_id.is_empty() || state.prepared.is_some() {
                     tracing::warn!(
