@@ -125,7 +125,12 @@ impl Core {
             return Some(walk);
         }
         match walk.what {
-            What::Status { totals, answer } => {
+            What::Status { mut totals, answer } => {
+                // Ends of messages for devices that are not known are ends too.
+                let parked = self.area.parked_counters();
+                for (sum, counter) in totals.ends.iter_mut().zip(Counter::ALL) {
+                    *sum += parked.get(*counter);
+                }
                 reply(answer, self.status(self.with_memory((*totals).into())));
             }
             What::Devices { list, answer } => reply(answer, list),
@@ -152,9 +157,10 @@ impl Core {
 impl From<Totals> for AreaReport {
     fn from(totals: Totals) -> Self {
         let Totals { devices, waiting, in_doubt, bytes, ends } = totals;
+        // Without devices nothing can have ended, but in the park area.
+        let none = devices == 0 && ends.iter().all(|sum| *sum == 0);
         let ends = Counter::ALL.iter().map(|counter| counter.name().to_owned()).zip(ends);
-        // Without devices there is nothing that could have ended.
-        let ends = if devices == 0 { Default::default() } else { ends.collect() };
+        let ends = if none { Default::default() } else { ends.collect() };
         Self { devices, messages: waiting + in_doubt, bytes, in_doubt, ends, ..Self::default() }
     }
 }

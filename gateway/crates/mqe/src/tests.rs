@@ -7,6 +7,7 @@ mod files;
 mod frames;
 mod from_device;
 mod general;
+mod late;
 mod ledger;
 mod memory;
 mod moved;

@@ -125,6 +125,14 @@ impl Counts {
         }
     }
 
+    /// All of the other's too.
+    pub(super) fn add_all(&mut self, other: &Self) {
+        let other = other.get();
+        for counter in Counter::ALL.iter().filter(|counter| other.get(**counter) > 0) {
+            self.add(*counter, other.get(*counter));
+        }
+    }
+
     /// Each in seven bits a byte, lowest first: most are small.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(COUNT + 8);

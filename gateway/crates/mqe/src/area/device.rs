@@ -116,18 +116,22 @@ pub(super) struct InDoubt {
 pub(super) struct Mark {
     pub(super) when_ms: u64,
     pub(super) orders: Vec<(u8, u64)>,
+    /// Of units that became real when something newer was handed out already: they were not.
+    pub(super) except: BTreeSet<Id>,
 }
 
 impl Mark {
     pub(super) fn covers(&self, priority: u8, id: Id) -> bool {
-        self.orders.iter().any(|(p, order)| *p == priority && id.as_u64() <= *order)
+        let below = self.orders.iter().any(|(p, order)| *p == priority && id.as_u64() <= *order);
+        below && !self.except.contains(&id)
     }
 
     /// Whether that changed it.
     pub(super) fn raise(&mut self, priority: u8, id: Id) -> bool {
         let order = id.as_u64();
+        let excepted = self.except.remove(&id);
         match self.orders.iter_mut().find(|(p, _)| *p == priority) {
-            Some((_, highest)) if *highest >= order => false,
+            Some((_, highest)) if *highest >= order => excepted,
             Some((_, highest)) => {
                 *highest = order;
                 true

@@ -51,7 +51,11 @@ impl Area {
         let timer = self.timers.first().map(|(at, _)| *at);
         let sweep = self.index.first_ms().map(|at_ms| self.next_sweep(at_ms));
         let chores = self.has_chores().then_some(self.latest);
-        let others = [self.next_eviction(), self.debts.next_due(), self.parked.next_look()];
+        // While the sweep stands still, so does the time of what is parked.
+        let paused_until = self.sweep.paused_until;
+        let parked = (!self.parked_numbers.is_empty()).then(|| self.parked.next_look());
+        let parked = parked.map(|at| paused_until.map_or(at, |until| at.max(until)));
+        let others = [self.next_eviction(), self.debts.next_due(), parked];
         [timer, sweep, chores].into_iter().chain(others).flatten().min()
     }
 

@@ -234,10 +234,22 @@ impl Area {
     /// once, in the turn and just before the commit is added to the batch.
     pub fn seal_unit(&mut self, now: Now, unit: UnitId, commit: &mut Commit) {
         let Some(OpenUnit { stored, expired }) = self.units.get(&unit) else { return };
+        let mut marks = BTreeSet::new();
         for Written { number, entry } in stored {
+            let live = self.devices.get_mut(*number).and_then(|device| device.live.as_deref_mut());
+            if let Some(live) = live.filter(|live| live.mark.covers(entry.priority, entry.id)) {
+                // The unit was open for long: after a restart it must not look handed out (ONCE.md 2).
+                live.mark.except.insert(entry.id);
+                marks.insert(*number);
+            }
             if self.parked_numbers.contains(number) {
                 commit.set(keys::parked(*number, entry.id), now.wall_ms.to_be_bytes().to_vec());
                 self.parked.add(*number, entry.id, now.wall_ms);
+            }
+        }
+        for number in marks {
+            if let Some(live) = self.devices.get(number).and_then(|device| device.live.as_deref()) {
+                commit.set(keys::mark(number), keys::mark_value(&live.mark));
             }
         }
         for number in expired {

@@ -3,13 +3,14 @@
 //! | key | value |
 //! |---|---|
 //! | `dD` name | version, number, incarnations given and in force, session of the last RESUME, flags |
-//! | `dM` number | mark: when, then priority and order key of each |
+//! | `dM` number | mark: when, then priority and order key of each; 255 and the id of those below it that were not handed out |
 //! | `dC` number | counters; there from the first one on that is not 0. The first is not used: what was taken in follows from the others |
 //! | `dP` number incarnation | put mark |
 //! | `dT` number id | tombstone: when |
 //! | `dX` number | purge: up to which id, then the ids that stay |
 //! | `dO` id | owed for a message that has ended: what (1), reason (4), the device's name |
 //! | `dK` number id | parked message: when |
+//! | `dE` | counters of devices that were only parked for, and are forgotten |
 //! | `dI` | identities of the store, each with its first start |
 //! | `dN` | the number of the next device |
 
@@ -29,6 +30,7 @@ pub(super) const TOMBSTONE: &[u8] = b"dT";
 pub(super) const CLEARING: &[u8] = b"dX";
 pub(super) const OWED: &[u8] = b"dO";
 pub(super) const PARKED: &[u8] = b"dK";
+pub(super) const PARKED_ENDS: &[u8] = b"dE";
 pub(super) const IDENTITIES: &[u8] = b"dI";
 pub(super) const NEXT_NUMBER: &[u8] = b"dN";
 
@@ -106,12 +108,19 @@ pub(super) fn device_from(name: DeviceName, value: &[u8]) -> Result<Device, Deco
     Ok(device)
 }
 
+/// In a mark, in the place of a priority: this message was not handed out.
+const EXCEPT: u8 = 0xFF;
+
 pub(super) fn mark_value(mark: &Mark) -> Vec<u8> {
-    let mut out = Vec::with_capacity(8 + 9 * mark.orders.len());
+    let mut out = Vec::with_capacity(8 + 9 * (mark.orders.len() + mark.except.len()));
     out.put_u64(mark.when_ms);
     for (priority, order) in &mark.orders {
         out.put_u8(*priority);
         out.put_u64(*order);
+    }
+    for id in &mark.except {
+        out.put_u8(EXCEPT);
+        out.put_u64(id.as_u64());
     }
     out
 }
@@ -119,9 +128,12 @@ pub(super) fn mark_value(mark: &Mark) -> Vec<u8> {
 pub(super) fn mark_from(value: &[u8]) -> Result<Mark, DecodeError> {
     const WHAT: &str = "in-doubt mark";
     let mut cursor = Cursor::new(value);
-    let mut mark = Mark { when_ms: cursor.u64(WHAT)?, orders: Vec::new() };
+    let mut mark = Mark { when_ms: cursor.u64(WHAT)?, ..Mark::default() };
     while cursor.left() > 0 {
-        mark.orders.push((cursor.u8(WHAT)?, cursor.u64(WHAT)?));
+        match (cursor.u8(WHAT)?, cursor.u64(WHAT)?) {
+            (EXCEPT, id) => drop(mark.except.insert(Id::from_u64(id))),
+            order => mark.orders.push(order),
+        }
     }
     Ok(mark)
 }

@@ -57,6 +57,8 @@ struct Debt {
     owed: Owed,
     /// None until the start has found the message.
     place: Option<Place>,
+    /// None while the owner has it.
+    due: Option<Instant>,
     tries: u32,
 }
 
@@ -84,7 +86,7 @@ impl Debts {
         value.put_i32(reason);
         value.put_slice(device.trimmed());
         commit.set(keys::owed(id), value);
-        self.all.insert(id, Debt { device, owed, place: Some(place), tries: 0 });
+        self.all.insert(id, Debt { device, owed, place: Some(place), due: Some(now), tries: 0 });
         self.due.insert((now, id));
     }
 
@@ -98,7 +100,7 @@ impl Debts {
         let name = value.get(5..).and_then(|name| std::str::from_utf8(name).ok());
         let device = name.and_then(|name| DeviceName::new(name).ok());
         let device = device.ok_or(wrong(DecodeErrorKind::Name))?;
-        self.all.insert(id, Debt { device, owed, place: None, tries: 0 });
+        self.all.insert(id, Debt { device, owed, place: None, due: Some(now), tries: 0 });
         self.due.insert((now, id));
         Ok(())
     }
@@ -114,10 +116,17 @@ impl Debts {
         let lost: Vec<Id> =
             self.all.iter().filter(|(_, debt)| debt.place.is_none()).map(|(id, _)| *id).collect();
         for id in lost {
-            self.all.remove(&id);
+            self.remove(id);
             commit.remove(keys::owed(id));
         }
-        self.due.retain(|(_, id)| self.all.contains_key(id));
+    }
+
+    fn remove(&mut self, id: Id) -> Option<Debt> {
+        let debt = self.all.remove(&id)?;
+        if let Some(at) = debt.due {
+            self.due.remove(&(at, id));
+        }
+        Some(debt)
     }
 
     /// The messages of a device.
@@ -148,8 +157,7 @@ impl Area {
 
     /// What is owed for a message was done in the unit of this commit. False if nothing is owed: then nothing may be done.
     pub fn paid(&mut self, id: Id, commit: &mut Commit) -> bool {
-        let Some(Debt { place: Some(place), .. }) = self.debts.all.remove(&id) else { return false };
-        self.debts.due.retain(|(_, due)| *due != id);
+        let Some(Debt { place: Some(place), .. }) = self.debts.remove(id) else { return false };
         commit.kill(id, place);
         commit.remove(keys::owed(id));
         true
@@ -157,9 +165,10 @@ impl Area {
 
     /// It could not be done now.
     pub fn unpaid(&mut self, id: Id, now: Instant) {
-        if let Some(debt) = self.debts.all.get_mut(&id) {
+        if let Some(debt) = self.debts.all.get_mut(&id).filter(|debt| debt.due.is_none()) {
             let wait = FIRST_WAIT.saturating_mul(1 << debt.tries.min(10)).min(LONGEST_WAIT);
             debt.tries += 1;
+            debt.due = Some(now + wait);
             self.debts.due.insert((now + wait, id));
         }
     }
@@ -168,7 +177,9 @@ impl Area {
     pub(super) fn call_in(&mut self, now: Instant, out: &mut Vec<AreaEffect>) {
         while self.debts.next_due().is_some_and(|at| at <= now) {
             let Some((_, id)) = self.debts.due.pop_first() else { return };
-            if let Some(Debt { device, owed, place: Some(place), .. }) = self.debts.all.get(&id) {
+            let Some(debt) = self.debts.all.get_mut(&id) else { continue };
+            debt.due = None;
+            if let Debt { device, owed, place: Some(place), .. } = debt {
                 out.push(AreaEffect::Owes { id, place: *place, device: *device, owed: *owed });
             }
         }

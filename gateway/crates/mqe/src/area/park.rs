@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use mq_wire::Reason;
 use store::{Batch, Commit, Id, UnitId};
 
-use super::counters::Counter;
+use super::counters::{Counter, Counters, Counts};
 use super::device::Flags;
 use super::owed::Owed;
 use super::{Accepted, Area, OnboardError, Undelivered, keys};
@@ -59,12 +59,19 @@ pub(super) struct Parked {
     devices: BTreeMap<u32, BTreeMap<Id, u64>>,
     /// The order in which their time is over.
     order: BTreeSet<(u64, u32, Id)>,
+    /// What became of messages of devices that are forgotten.
+    pub(super) ended: Counts,
     next_look: Instant,
 }
 
 impl Parked {
     pub(super) fn new(now: Now) -> Self {
-        Self { devices: BTreeMap::new(), order: BTreeSet::new(), next_look: now.instant }
+        Self {
+            devices: BTreeMap::new(),
+            order: BTreeSet::new(),
+            ended: Counts::default(),
+            next_look: now.instant,
+        }
     }
 
     pub(super) fn add(&mut self, number: u32, id: Id, since_ms: u64) {
@@ -72,15 +79,17 @@ impl Parked {
         self.order.insert((since_ms, number, id));
     }
 
-    /// A message is parked no more.
-    fn remove(&mut self, number: u32, id: Id) {
-        let Some(messages) = self.devices.get_mut(&number) else { return };
-        if let Some(since_ms) = messages.remove(&id) {
+    /// A message is parked no more. Whether it was.
+    pub(super) fn remove(&mut self, number: u32, id: Id) -> bool {
+        let Some(messages) = self.devices.get_mut(&number) else { return false };
+        let since_ms = messages.remove(&id);
+        if let Some(since_ms) = since_ms {
             self.order.remove(&(since_ms, number, id));
         }
         if messages.is_empty() {
             self.devices.remove(&number);
         }
+        since_ms.is_some()
     }
 
     /// The keys of a device's messages go.
@@ -93,8 +102,8 @@ impl Parked {
         messages.len()
     }
 
-    pub(super) fn next_look(&self) -> Option<Instant> {
-        (!self.devices.is_empty()).then_some(self.next_look)
+    pub(super) fn next_look(&self) -> Instant {
+        self.next_look
     }
 }
 
@@ -131,6 +140,19 @@ impl Area {
         devices.fold((0, 0), |(messages, bytes), device| {
             (messages + device.messages() as u64, bytes + device.bytes)
         })
+    }
+
+    /// What became of messages of devices that never became known. Those of one that does are among its own then.
+    pub fn parked_counters(&self) -> Counters {
+        let mut all = self.parked.ended.clone();
+        let devices = self.parked_numbers.iter().filter_map(|number| self.devices.get(*number));
+        let waiting: usize = devices
+            .map(|device| {
+                all.add_all(&device.counts);
+                device.queue.len()
+            })
+            .sum();
+        all.get().with_live(waiting as u64)
     }
 
     /// What is parked, in the order of the devices' numbers.
@@ -239,9 +261,13 @@ impl Area {
                 continue;
             }
             let mut commit = Commit::default();
+            // They stay known: how each message ended is counted for ever (DESIGN.md 6).
+            self.parked.ended.add_all(&device.counts);
+            commit.set(keys::PARKED_ENDS, self.parked.ended.to_bytes());
             commit.remove(keys::device(&device.name));
             commit.remove(keys::counters(number));
             commit.set(keys::NEXT_NUMBER, self.next_number.to_be_bytes().to_vec());
+            self.parked.take(number, &mut commit);
             self.parked_numbers.remove(&number);
             self.devices.remove(number);
             self.commit(commit, batch);

@@ -143,6 +143,9 @@ impl Area {
                 }
                 device.count(Counter::LostNonPersistent, 1);
                 lost.commit.kill(message.id, message.place);
+                if self.parked.remove(number, message.id) {
+                    lost.commit.remove(keys::parked(number, message.id));
+                }
                 lost.devices.insert(number);
                 if lost.commit.kills.len() >= LOST_MAX {
                     self.lose(std::mem::take(&mut lost), batch);
@@ -223,6 +226,10 @@ impl Area {
             Some(keys::NEXT_NUMBER) => {
                 let number = value.try_into().map(u32::from_be_bytes).map_err(|_| unknown())?;
                 self.next_number = self.next_number.max(number);
+                return Ok(());
+            }
+            Some(keys::PARKED_ENDS) => {
+                self.parked.ended = Counts::from_bytes(value).ok_or_else(unknown)?;
                 return Ok(());
             }
             Some(keys::OWED) => {

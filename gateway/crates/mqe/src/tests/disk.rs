@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use store::{
-    Batch, Commit, Id, Kill, Moved, Op, OwnerId, Place, Position, Recovered, RecoveredMessage, UnitId,
+    Batch, Commit, Id, Kill, Moved, Op, OwnerId, Place, Position, PreparedUnit, Recovered, RecoveredMessage,
+    UnitId,
 };
 
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Disk {
     keyed: BTreeMap<Vec<u8>, Bytes>,
     messages: BTreeMap<Id, RecoveredMessage>,
     units: BTreeMap<UnitId, Vec<RecoveredMessage>>,
+    /// Of these, the ones that a crash spares, with what their owner noted.
+    prepared: BTreeMap<UnitId, Bytes>,
     /// Bodies stay readable after the death of their message.
     bodies: BTreeMap<Id, (Bytes, Bytes)>,
     /// Where each message lies that lives as the core knows it, what is not synced included.
@@ -103,9 +106,10 @@ impl Disk {
 
     pub(super) fn crash(&mut self) -> Recovered {
         self.pending.clear();
-        self.units.clear();
+        self.units.retain(|unit, _| self.prepared.contains_key(unit));
         self.kept.clear();
-        self.places = self.messages.values().map(|message| (message.id, message.place)).collect();
+        let all = self.messages.values().chain(self.units.values().flatten());
+        self.places = all.map(|message| (message.id, message.place)).collect();
         self.recovered()
     }
 
@@ -113,7 +117,17 @@ impl Disk {
         Recovered {
             keyed: self.keyed.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
             messages: self.messages.values().copied().collect(),
-            prepared: Vec::new(),
+            prepared: self
+                .prepared
+                .iter()
+                .map(|(unit, note)| PreparedUnit {
+                    unit: *unit,
+                    messages: self.units[unit].clone(),
+                    changes: Vec::new(),
+                    kills: Vec::new(),
+                    note: note.clone(),
+                })
+                .collect(),
             restored: false,
         }
     }
@@ -152,6 +166,7 @@ impl Disk {
             }
             Op::Commit(Commit { unit, kills, changes }) => {
                 let real = unit.and_then(|unit| self.units.remove(&unit)).unwrap_or_default();
+                unit.and_then(|unit| self.prepared.remove(&unit));
                 self.messages.extend(real.into_iter().map(|entry| (entry.id, entry)));
                 for kill in kills {
                     assert!(self.messages.remove(&kill.id).is_some(), "{} dies twice", kill.id);
@@ -163,8 +178,12 @@ impl Disk {
                     }
                 }
             }
-            Op::BackOut(unit, _) => drop(self.units.remove(&unit)),
-            Op::Keyed(..) | Op::Prepare(_) | Op::Moved(_) => unreachable!("the area does not use them"),
+            Op::BackOut(unit, _) => {
+                self.units.remove(&unit);
+                self.prepared.remove(&unit);
+            }
+            Op::Prepare(prepare) => drop(self.prepared.insert(prepare.unit, prepare.note)),
+            Op::Keyed(..) | Op::Moved(_) => unreachable!("the area does not use them"),
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mq_wire::{QMgrName, Reason, ReportOptions};
+use mq_wire::{Persistence, QMgrName, Reason, ReportOptions};
 use store::mem::MemStore;
 use store::{Commit, Prepare, Recovered, Store};
 
-use super::pair::{Pair, message, name};
+use super::pair::{Decide, Pair, message, name};
 use crate::area::{
-    Accepted, Area, AreaEffect, AreaSettings, Counter, Onboarding, Owed, ParkLimits, Undelivered,
+    Accepted, Area, AreaEffect, AreaSettings, Counter, NonPersistent, Onboarding, Owed, ParkLimits,
+    Undelivered,
 };
 use crate::{DeviceMessage, DeviceName, Now, StoreIdentity};
 
@@ -104,10 +105,13 @@ fn stranger() -> DeviceName {
 }
 
 fn park(pair: &mut Pair, number: u32) -> Result<Accepted, Undelivered> {
-    let message = message(number, (number % 3) as u8);
+    park_message(pair, &message(number, (number % 3) as u8))
+}
+
+fn park_message(pair: &mut Pair, message: &DeviceMessage) -> Result<Accepted, Undelivered> {
     pair.turn(|area, now, batch, out| {
         let unit = batch.new_unit();
-        let accepted = area.park(now, &stranger(), &message, unit, batch)?;
+        let accepted = area.park(now, &stranger(), message, unit, batch)?;
         let mut commit = Commit { unit: Some(unit), ..Commit::default() };
         area.seal_unit(now, unit, &mut commit);
         batch.commit(commit);
@@ -249,4 +253,99 @@ fn a_prepared_unit_is_invisible_until_it_is_decided_over_crashes() {
             area = start(&mut store, &recovered);
         }
     }
+}
+
+#[test]
+fn while_the_clock_is_not_trusted_the_park_area_does_not_ask_for_steps() {
+    let mut pair = listed(ParkLimits { time_max: Duration::from_secs(100), ..ParkLimits::default() });
+    park(&mut pair, 1).unwrap();
+    let mut mortal = message(2, 0);
+    mortal.expiry_ms = Some(pair.wall_ms + 100_000_000);
+    park_message(&mut pair, &mortal).unwrap();
+    pair.gateway_timeout();
+    pair.wall_ms += 3_600_000;
+    pair.pass(Duration::from_secs(61));
+    pair.gateway_timeout();
+    pair.gateway_timeout();
+    assert!(pair.area.sweep_paused_until().is_some());
+    assert!(pair.area.poll_timeout().is_some_and(|at| at > pair.time), "nothing can be done now");
+    assert_eq!((owed(&pair), pair.area.parked_totals().0), (Vec::new(), 2));
+    // Later the clock is believed.
+    pair.pass(Duration::from_secs(600));
+    (0..3).for_each(|_| pair.gateway_timeout());
+    assert_eq!((owed(&pair).len(), pair.area.parked_totals().0), (2, 0));
+}
+
+#[test]
+fn non_persistent_parked_messages_that_a_start_loses_leave_nothing() {
+    let mut pair = Pair::with(|settings| {
+        settings.onboarding = Onboarding::default();
+        settings.non_persistent = NonPersistent::Lost;
+    });
+    let mut soft = message(1, 0);
+    soft.descriptor.persistence = Persistence::NOT_PERSISTENT;
+    park_message(&mut pair, &soft).unwrap();
+    pair.sync_all();
+    pair.crash_gateway();
+    assert_eq!(pair.disk.values(b"dK").len(), 0);
+    (0..2).for_each(|_| pair.gateway_timeout());
+    pair.sync_all();
+    assert_eq!(pair.disk.values(b"dD").len(), 0, "the device is forgotten");
+    for _ in 0..2 {
+        assert_eq!(pair.area.parked_counters().get(Counter::LostNonPersistent), 1);
+        pair.crash_gateway();
+    }
+}
+
+/// DESIGN.md 6: each accepted message ends as exactly one of the list, counted for ever.
+#[test]
+fn ends_in_the_park_area_stay_counted_when_the_device_is_forgotten() {
+    let mut pair = listed(ParkLimits { time_max: Duration::from_secs(100), ..ParkLimits::default() });
+    let mut mortal = message(2, 0);
+    mortal.expiry_ms = Some(pair.wall_ms + 50_000);
+    park(&mut pair, 1).unwrap();
+    park_message(&mut pair, &mortal).unwrap();
+    pair.sync_all();
+    for _ in 0..6 {
+        pair.pass(Duration::from_secs(31));
+        (0..2).for_each(|_| pair.gateway_timeout());
+        pair.finish_letter();
+        pair.sync_all();
+    }
+    assert_eq!(pair.disk.values(b"dD").len() + pair.disk.values(b"dC").len(), 0, "the device is forgotten");
+    for _ in 0..2 {
+        let counters = pair.area.parked_counters();
+        let counted = [Counter::Accepted, Counter::DeadLettered, Counter::Expired];
+        assert_eq!(counted.map(|counter| counters.get(counter)), [2, 1, 1]);
+        pair.crash_gateway();
+    }
+}
+
+/// ONCE.md 2, "mark per priority of what was handed out": what never was is not kept from expiry.
+#[test]
+fn row_a_unit_that_becomes_real_below_the_mark_was_not_handed_out() {
+    let mut pair = Pair::new();
+    let mut mortal = message(1, 0);
+    mortal.expiry_ms = Some(pair.wall_ms + 10_000);
+    pair.prepare(&mortal, true);
+    pair.sync_all();
+    pair.connect(0);
+    pair.settle();
+    pair.devices[0].decide = Decide::Hold;
+    pair.offer(name(0), &message(2, 0)).unwrap();
+    pair.settle();
+    pair.crash_device(0);
+    let conns: Vec<_> = pair.links.keys().copied().collect();
+    conns.into_iter().for_each(|conn| pair.gateway_sees_end(conn));
+    pair.decide_prepared();
+    pair.sync_all();
+    for _ in 0..2 {
+        let view = pair.view();
+        assert_eq!((view.waiting, view.in_doubt), (1, 1));
+        pair.crash_gateway();
+    }
+    pair.pass(Duration::from_secs(45));
+    pair.gateway_timeout();
+    let view = pair.view();
+    assert_eq!((view.in_doubt, view.counters.get(Counter::Expired)), (1, 1));
 }

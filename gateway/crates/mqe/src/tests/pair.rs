@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{Persistence, QMgrName, QName, Reason};
-use store::{Batch, Commit, Position};
+use store::{Batch, Commit, Position, UnitId};
 
 use super::disk::Disk;
 use super::ledger::Ledger;
@@ -95,8 +95,10 @@ pub(super) struct Pair {
     /// Nothing can be kept any more, and what was kept cannot be read.
     pub(super) index_broken: bool,
     pub(super) evictions: usize,
+    /// Units that are durable or will be, and invisible: with the number of their message, and what becomes of them.
+    pub(super) prepared: BTreeMap<UnitId, (u32, bool)>,
     /// Offered, and not on disk.
-    undurable: Vec<(Position, u32)>,
+    pub(super) undurable: Vec<(Position, u32)>,
     next_conn: u64,
     next_mq: u64,
 }
@@ -149,6 +151,7 @@ impl Pair {
             kept: BTreeMap::new(),
             index_broken: false,
             evictions: 0,
+            prepared: BTreeMap::new(),
             undurable: Vec::new(),
             next_conn: 0,
             next_mq: 0,
@@ -273,6 +276,13 @@ impl Pair {
         self.cold.clear();
         self.kept.clear();
         let recovered = self.disk.crash();
+        self.prepared.clear();
+        for prepared in &recovered.prepared {
+            let note = std::str::from_utf8(&prepared.note).unwrap();
+            let (number, becomes_real) = note.split_once(' ').unwrap();
+            let decision = (number.parse().unwrap(), becomes_real.parse().unwrap());
+            self.prepared.insert(prepared.unit, decision);
+        }
         // Nobody was told that these were taken.
         for (_, number) in self.undurable.drain(..) {
             self.ledger.never_durable(number);

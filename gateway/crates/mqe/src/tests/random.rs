@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mq_wire::ReportOptions;
+
 use super::pair::{Decide, Pair, Puts, message, name};
-use crate::area::Counter;
+use crate::area::{AreaEffect, Counter};
 use crate::{ConnId, DeviceMessage};
 
 /// SplitMix64: small, and the same everywhere.
@@ -30,6 +32,8 @@ struct Faults {
     expiry: bool,
     moves: bool,
     evictions: bool,
+    /// Senders that want reports, and units that are decided late.
+    debts: bool,
 }
 
 struct Run {
@@ -41,6 +45,8 @@ struct Run {
     /// A disk that is slow in this run: one in so many syncs comes about.
     lazy: u64,
     mortal: BTreeSet<u32>,
+    /// Numbers whose senders want to hear of their end.
+    reporting: BTreeSet<u32>,
 }
 
 impl Run {
@@ -55,7 +61,16 @@ impl Run {
         pair.connect(0);
         let mut dice = Dice(seed);
         let lazy = 1 + dice.roll(4);
-        Self { pair, dice, faults, next: 1, next_put: 1, lazy, mortal: BTreeSet::new() }
+        Self {
+            pair,
+            dice,
+            faults,
+            next: 1,
+            next_put: 1,
+            lazy,
+            mortal: BTreeSet::new(),
+            reporting: BTreeSet::new(),
+        }
     }
 
     fn message(&mut self) -> DeviceMessage {
@@ -65,6 +80,10 @@ impl Run {
         if self.faults.expiry && self.dice.roll(3) == 0 {
             message.expiry_ms = Some(self.pair.wall_ms + 1 + self.dice.roll(60_000));
             self.mortal.insert(number);
+        }
+        if self.faults.debts && self.dice.roll(2) == 0 {
+            message.descriptor.report = ReportOptions::COD | ReportOptions::EXPIRATION;
+            self.reporting.insert(number);
         }
         message
     }
@@ -79,6 +98,12 @@ impl Run {
         let roll = self.dice.roll(100);
         let faults = self.faults;
         match roll {
+            0..4 if faults.debts => {
+                let message = self.message();
+                let becomes_real = self.dice.roll(3) > 0;
+                self.pair.prepare(&message, becomes_real);
+            }
+            4..7 if faults.debts => drop(self.pair.decide_prepared()),
             0..12 => {
                 let message = self.message();
                 self.pair.offer(name(0), &message).unwrap();
@@ -111,6 +136,13 @@ impl Run {
                 self.pair.pass(Duration::from_millis(self.dice.roll(40_000)));
                 self.pair.gateway_timeout();
                 self.pair.device_timeout(0);
+            }
+            87..89 if faults.debts && self.dice.roll(3) == 0 => {
+                if let Some(AreaEffect::Owes { id, .. }) = self.pair.letters.front() {
+                    let id = *id;
+                    self.pair.letters.pop_front();
+                    self.pair.turn(|area, now, _, _| area.unpaid(id, now.instant));
+                }
             }
             87..89 => self.pair.finish_letter(),
             89 => self.pair.out_of_exits(),
@@ -175,6 +207,7 @@ impl Run {
         self.pair.devices[0].decide = Decide::Store;
         self.pair.decide_held(0);
         self.pair.act(0);
+        while self.pair.decide_prepared() {}
         self.pair.connect(0);
         self.pair.settle();
         for _ in 0..3 {
@@ -183,6 +216,14 @@ impl Run {
             self.pair.device_timeout(0);
             self.pair.gateway_timeout();
             self.pair.settle();
+        }
+        for _ in 0..20 {
+            // What could not be paid is tried again.
+            if self.pair.area.owed() > 0 {
+                self.pair.pass(Duration::from_secs(61));
+                self.pair.gateway_timeout();
+                self.pair.settle();
+            }
         }
         let pair = &self.pair;
         assert!(pair.devices[0].machine.is_settled(), "seed {seed}: {:?}", pair.devices[0].machine);
@@ -206,8 +247,22 @@ impl Run {
         if !self.faults.refusals {
             assert!(missing.iter().all(|number| self.mortal.contains(number)), "seed {seed}: {missing:?}");
         }
-        // What a device releases or refuses it takes out of its order.
-        let faults = pair.ledger.check(&missing, !self.faults.refusals);
+        // One report for each that wants one; none for what was refused or purged.
+        let wants = |number: &&u32| self.reporting.contains(number);
+        let delivered = have.iter().filter(wants).count();
+        let expired = missing.iter().filter(wants).count();
+        let reports = pair.disk.values(b"y").len();
+        let most = if self.faults.refusals {
+            delivered..=delivered + expired
+        } else {
+            delivered + expired..=delivered + expired
+        };
+        assert!(most.contains(&reports), "seed {seed}: {reports} reports, not {most:?}");
+        assert_eq!((pair.area.owed(), pair.area.bytes()), (0, 0), "seed {seed}");
+        assert_eq!(pair.disk.values(b"dO").len(), 0, "seed {seed}");
+
+        // What a device releases or refuses it takes out of its order, and what is decided late comes late.
+        let faults = pair.ledger.check(&missing, !self.faults.refusals && !self.faults.debts);
         assert_eq!(faults, [], "seed {seed}");
 
         let puts = pair.in_mq();
@@ -243,6 +298,7 @@ fn cuts_only() {
         expiry: false,
         moves: false,
         evictions: false,
+        debts: false,
     };
     runs(0..60, faults);
 }
@@ -256,6 +312,7 @@ fn cuts_and_crashes_of_both() {
         expiry: false,
         moves: true,
         evictions: false,
+        debts: false,
     };
     runs(1_000..1_120, faults);
 }
@@ -269,6 +326,7 @@ fn everything() {
         expiry: true,
         moves: true,
         evictions: false,
+        debts: false,
     };
     runs(2_000..2_200, faults);
 }
@@ -282,7 +340,36 @@ fn everything_and_no_memory() {
         expiry: true,
         moves: true,
         evictions: true,
+        debts: false,
     };
     let evictions = runs(3_000..3_200, faults);
     assert!(evictions > 500, "{evictions}");
+}
+
+#[test]
+fn reports_and_units_that_are_decided_late() {
+    let faults = Faults {
+        gateway_crashes: true,
+        device_crashes: true,
+        refusals: false,
+        expiry: true,
+        moves: true,
+        evictions: false,
+        debts: true,
+    };
+    runs(4_000..4_150, faults);
+}
+
+#[test]
+fn everything_with_reports_and_no_memory() {
+    let faults = Faults {
+        gateway_crashes: true,
+        device_crashes: true,
+        refusals: true,
+        expiry: true,
+        moves: true,
+        evictions: true,
+        debts: true,
+    };
+    runs(5_000..5_150, faults);
 }
