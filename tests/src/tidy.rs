@@ -11,16 +11,16 @@ mod text;
 mod tree;
 
 pub use layers::layers;
-pub use manifests::{Package, manifests, packages};
+pub use manifests::{Package, manifests, members, packages};
 pub use rust::{Path, Source};
 pub use text::{machine_paths, openings_and_lengths, placeholders};
 pub use tree::{File, read_tree};
 
 /// Everything that is wrong, each as `file:line: what`.
 pub fn problems(files: &[File]) -> Vec<String> {
-    let mut problems = manifests(files);
-    let packages = packages(files);
-    problems.extend(layers(&packages, files));
+    let members = members(files);
+    let mut problems = manifests(&members);
+    problems.extend(layers(&packages(&members), &members));
     problems.extend(openings_and_lengths(files));
     problems.extend(placeholders(files));
     problems.extend(machine_paths(files));

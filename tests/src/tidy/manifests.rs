@@ -31,6 +31,20 @@ pub fn packages(files: &[File]) -> Vec<Package> {
     packages.collect()
 }
 
+/// The files without those of folders that the root manifest excludes: these are for somebody to copy, and no part of the
+/// workspace.
+pub fn members(files: &[File]) -> Vec<File> {
+    let root = files.iter().find(|file| file.path == "Cargo.toml");
+    let excluded = root.and_then(|root| {
+        let table: Table = root.text.parse().ok()?;
+        let folders = table.get("workspace")?.get("exclude")?.as_array()?.clone();
+        Some(folders.iter().filter_map(|folder| Some(format!("{}/", folder.as_str()?))).collect::<Vec<_>>())
+    });
+    let excluded = excluded.unwrap_or_default();
+    let member = |file: &&File| !excluded.iter().any(|folder| file.path.starts_with(folder));
+    files.iter().filter(member).cloned().collect()
+}
+
 /// What is wrong with the manifests.
 pub fn manifests(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
@@ -121,5 +135,13 @@ mod tests {
         let found = packages(&[File::new("x/Cargo.toml", manifest), File::new("Cargo.toml", "[workspace]")]);
         let dependencies = ["a", "c"].into_iter().map(str::to_owned).collect();
         assert_eq!(found, [Package { name: "x".to_owned(), folder: "x/".to_owned(), dependencies }]);
+    }
+
+    #[test]
+    fn what_the_workspace_excludes_is_no_part_of_it() {
+        let root = File::new("Cargo.toml", "[workspace]\nexclude = [\"a/template\"]");
+        let files = [root, File::new("a/template/Cargo.toml", ""), File::new("a/templates/x.rs", "")];
+        let paths: Vec<String> = members(&files).into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, ["Cargo.toml", "a/templates/x.rs"]);
     }
 }
