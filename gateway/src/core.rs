@@ -43,6 +43,7 @@ pub(crate) use hand_over::{APPL_NAME, dead_letter_message};
 pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
 pub(crate) use outbox::{NextBatch, OutboxBell, OutboxCommand};
+pub(crate) use owed::EXPIRED;
 pub(crate) use recovery::{Machinery, Machines};
 pub(crate) use remote::{RemoteBatch, RemoteState};
 pub(crate) use tokens::reply_token;

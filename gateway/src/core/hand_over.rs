@@ -116,7 +116,10 @@ impl Core {
             Delivery::Device { device, message } => self.device_in_unit(device, message, commit, turn),
             Delivery::Park { device, message } => {
                 match self.area.park(turn.mqe_now(), device, message, unit, &mut turn.batch) {
-                    Ok(Accepted::Stored(_) | Accepted::Expired) => Ok(Went::Parked),
+                    Ok(accepted) => {
+                        self.report_accepted(&accepted, message, commit, turn);
+                        Ok(Went::Parked)
+                    }
                     Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Park)),
                 }
             }
@@ -155,20 +158,31 @@ impl Core {
         let unit = commit.unit.unwrap_or_else(|| turn.batch.new_unit());
         match self.area.accept(turn.mqe_now(), device, message, unit, &mut turn.batch) {
             Ok(accepted) => {
-                let kind = match accepted {
-                    Accepted::Stored(_) => ReportKind::Arrival,
-                    Accepted::Expired => ReportKind::Expiration,
-                };
-                let now = turn.qmgr_now();
-                if kind.is_wanted(&message.descriptor) {
-                    let left = message.to_mq(turn.now.wall_ms).map_or(EXPIRED, |md| md.expiry);
-                    let (md, data) = message.joined(message.descriptor.clone());
-                    let (manager, batch) = (&mut self.queue_manager, &mut turn.batch);
-                    manager.report_in_unit(now, kind, &md, &data, left, commit, batch);
-                }
+                self.report_accepted(&accepted, message, commit, turn);
                 Ok(Went::Moved)
             }
             Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Destination)),
+        }
+    }
+
+    /// The report on arrival, when the gateway answers for the message: parked ones too. Or on expiration, if it was late.
+    fn report_accepted(
+        &mut self,
+        accepted: &Accepted,
+        message: &DeviceMessage,
+        commit: &mut Commit,
+        turn: &mut Turn,
+    ) {
+        let kind = match accepted {
+            Accepted::Stored(_) => ReportKind::Arrival,
+            Accepted::Expired => ReportKind::Expiration,
+        };
+        let now = turn.qmgr_now();
+        if kind.is_wanted(&message.descriptor) {
+            let left = message.to_mq(turn.now.wall_ms).map_or(EXPIRED, |md| md.expiry);
+            let (md, data) = message.joined(message.descriptor.clone());
+            let (manager, batch) = (&mut self.queue_manager, &mut turn.batch);
+            manager.report_in_unit(now, kind, &md, &data, left, commit, batch);
         }
     }
 

@@ -32,7 +32,7 @@ impl OwedRecord {
 }
 
 /// What is passed on of an expiry that is over, in tenths of a second: a minute, else the report would expire at once.
-pub(super) const EXPIRED: i32 = 600;
+pub(crate) const EXPIRED: i32 = 600;
 
 impl Core {
     /// Reads a message for which something is owed.

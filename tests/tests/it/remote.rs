@@ -110,6 +110,11 @@ fn senders_hear_of_arrival_delivery_expiry_and_exceptions() {
     expect(Feedback::COA, "", "the report on arrival");
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "some text");
     expect(Feedback::COD, "some text", "the report on delivery");
+    put(&mut sender, "ORDERS%PUMP9", md(ReportOptions::COA));
+    expect(Feedback::COA, "", "the report on arrival of what is parked");
+    tool(&gateway, &["park", "release", "--device", "PUMP9"]);
+    assert_eq!(device(&gateway, "PUMP9").pull(1)[0]["payload"], "some text");
+    assert_eq!(hq.depth("DEV.QUEUE.2"), 0, "it arrived once");
     put(&mut sender, "NOWHERE", md(ReportOptions::EXCEPTION | ReportOptions::DISCARD_MSG));
     expect(Feedback(Reason::UNKNOWN_OBJECT_NAME.0), "", "the report of an exception");
     assert_eq!(hq.depth(DEAD), 0, "discarded, as the sender wants it");
