@@ -1,6 +1,7 @@
 //! From an application's put to a device's confirm, through a gateway in a process of its own, against a bare TCP
 //! ping-pong of 64 bytes in the same run. Prints figures and ratios, and where the gateway's processor time went by
-//! thread; it asserts nothing.
+//! thread; then the same with the applications at another queue manager, whose transmission queue the gateway drains over
+//! MQ's client protocol, with latency added between the two. It asserts nothing.
 //!
 //! `cargo bench -p integration-tests --bench end_to_end [-- ROUNDS]`. The data directory is in the folder for temporary
 //! files (`TMPDIR`); one in memory proves nothing.
@@ -15,13 +16,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device_sim::device::{Counts, Device, DeviceOptions};
+use integration_tests::delay::delayed;
 use integration_tests::mq::{Mq, persistent};
 use integration_tests::ping::{Ping, Sizes, echo};
 use integration_tests::service::Service;
-use integration_tests::wait;
+use integration_tests::{remote, wait};
 use mq_client::ConnectOptions;
 use mq_wire::{OpenOptions, PutOptions};
+use tokio::runtime::Runtime;
 
+const GATEWAY: &str = env!("CARGO_BIN_EXE_mqe-gateway-under-test");
 const DEVICES: usize = 20;
 const APPLICATIONS: usize = 4;
 /// Messages of an application in a round.
@@ -33,6 +37,9 @@ const SINGLE: usize = 50;
 const PING_BYTES: usize = 64;
 const PING: Sizes = Sizes { question: PING_BYTES, answer: PING_BYTES };
 const PING_SLICE: Duration = Duration::from_millis(250);
+/// Time that a round trip between gateway and queue manager takes longer, and messages of an application in a round.
+const LATENCIES: [(Duration, usize); 3] =
+    [(Duration::ZERO, MESSAGES), (Duration::from_millis(1), 250), (Duration::from_millis(20), 25)];
 const TIME: Duration = Duration::from_secs(120);
 
 /// Rounds of something, added up.
@@ -59,33 +66,17 @@ impl Figures {
 
 fn main() {
     let rounds = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(5);
-    let mut service = Service::start(env!("CARGO_BIN_EXE_mqe-gateway-under-test"));
-    let counts = Arc::new(Counts::default());
+    let mut service = Service::start(GATEWAY);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    for index in 0..DEVICES {
-        let options = DeviceOptions {
-            counts: Arc::clone(&counts),
-            ..DeviceOptions::new(service.devices().to_string(), format!("DEV{index:05}").parse().unwrap())
-        };
-        runtime.spawn(play(options));
-    }
-    let confirmed = || usize::try_from(counts.confirmed.load(Ordering::Relaxed)).unwrap();
-    let (mut ping_pong, mut stream, mut single) = <(Figures, Figures, Figures)>::default();
+    let counts = fleet(&runtime, &service);
+    let confirmed = || confirmed(&counts);
+    let mut single = Figures::default();
     let options = service.connect_options("DEV.APP.SVRCONN");
     let mut ping = Ping::connect(echo(PING), PING);
-    // Once for everything that is made on first use.
-    put_all(&options, UNIT);
-    wait::until("the first messages", TIME, || (confirmed() == APPLICATIONS * UNIT).then_some(()));
+    first(&options, &counts);
 
     let (syncs, threads) = (syncs(&service), thread_millis(service.process().id()));
-    for _ in 0..rounds {
-        ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
-        let (before, begun) = (confirmed(), Instant::now());
-        put_all(&options, MESSAGES);
-        let expected = before + APPLICATIONS * MESSAGES;
-        wait::until("all confirms", TIME, || (confirmed() == expected).then_some(()));
-        stream.add(APPLICATIONS * MESSAGES, begun.elapsed());
-    }
+    let (mut ping_pong, stream) = streams(&mut ping, &options, &counts, MESSAGES, rounds);
     let stream_syncs = self::syncs(&service) - syncs;
     let stream_threads = thread_millis(service.process().id());
     for _ in 0..rounds {
@@ -100,10 +91,11 @@ fn main() {
     );
     println!(
         "put to confirm, {BODY_BYTES} bytes, persistent, units of {UNIT}, {APPLICATIONS} applications, {DEVICES} devices: \
-         {:.0} messages/s, {:.1} us each, {:.2} ping-pongs each, {:.4} syncs each",
+         {:.0} messages/s, {:.1} us each, {:.2} ping-pongs each ({:.3} messages each ping-pong), {:.4} syncs each",
         stream.per_second(),
         stream.micros(),
         stream.micros() / ping_pong.micros(),
+        ping_pong.micros() / stream.micros(),
         stream_syncs as f64 / stream.count as f64
     );
     println!(
@@ -117,6 +109,84 @@ fn main() {
         let used = after - threads.get(&name).copied().unwrap_or(0);
         println!("  {name:<16} {used:>6} ms {:>7.2} us a message", used as f64 * 1e3 / stream.count as f64);
     }
+    service.stop();
+    for (latency, messages) in LATENCIES {
+        from_another(&runtime, &mut ping, rounds, (latency, messages), &stream);
+    }
+}
+
+/// The same from another queue manager, in batches of 50.
+fn from_another(
+    runtime: &Runtime,
+    ping: &mut Ping,
+    rounds: usize,
+    (latency, messages): (Duration, usize),
+    local: &Figures,
+) {
+    let mut hq = remote::queue_manager(GATEWAY);
+    hq.restart();
+    let address = if latency.is_zero() { hq.mq() } else { delayed(hq.mq(), latency).unwrap() };
+    let mut gateway = remote::gateway_at(GATEWAY, address, "batch_messages_max = 50", "");
+    gateway.restart();
+    let counts = fleet(runtime, &gateway);
+    let options = hq.connect_options("DEV.APP.SVRCONN");
+    first(&options, &counts);
+    let (ping_pong, stream) = streams(ping, &options, &counts, messages, rounds);
+    println!(
+        "put to confirm from another queue manager, round trips to it {} ms longer: {:.0} messages/s, {:.1} us each, \
+         {:.2} ping-pongs each ({:.3} messages each ping-pong), {:.2} of the local rate",
+        latency.as_millis(),
+        stream.per_second(),
+        stream.micros(),
+        stream.micros() / ping_pong.micros(),
+        ping_pong.micros() / stream.micros(),
+        stream.per_second() / local.per_second()
+    );
+    gateway.stop();
+    hq.stop();
+}
+
+/// Devices that take what comes, and what they have done.
+fn fleet(runtime: &Runtime, service: &Service) -> Arc<Counts> {
+    let counts = Arc::new(Counts::default());
+    for index in 0..DEVICES {
+        let options = DeviceOptions {
+            counts: Arc::clone(&counts),
+            ..DeviceOptions::new(service.devices().to_string(), format!("DEV{index:05}").parse().unwrap())
+        };
+        runtime.spawn(play(options));
+    }
+    counts
+}
+
+fn confirmed(counts: &Counts) -> usize {
+    usize::try_from(counts.confirmed.load(Ordering::Relaxed)).unwrap()
+}
+
+/// Once for everything that is made on first use.
+fn first(options: &ConnectOptions, counts: &Counts) {
+    put_all(options, UNIT);
+    wait::until("the first messages", TIME, || (confirmed(counts) == APPLICATIONS * UNIT).then_some(()));
+}
+
+/// Rounds of so many messages of each application, from put to confirm, a slice of ping-pongs before each.
+fn streams(
+    ping: &mut Ping,
+    options: &ConnectOptions,
+    counts: &Counts,
+    messages: usize,
+    rounds: usize,
+) -> (Figures, Figures) {
+    let (mut ping_pong, mut stream) = <(Figures, Figures)>::default();
+    for _ in 0..rounds {
+        ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
+        let (before, begun) = (confirmed(counts), Instant::now());
+        put_all(options, messages);
+        let expected = before + APPLICATIONS * messages;
+        wait::until("all confirms", TIME, || (confirmed(counts) == expected).then_some(()));
+        stream.add(APPLICATIONS * messages, begun.elapsed());
+    }
+    (ping_pong, stream)
 }
 
 /// Takes what comes, for ever.

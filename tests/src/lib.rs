@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]
 
 pub mod cuts;
+pub mod delay;
 pub mod device;
 pub mod disk;
 pub mod java;
