@@ -11,7 +11,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -54,24 +54,34 @@ impl Audit {
             tracing::info!(target: "audit", "{}", line.trim_end());
             return Ok(());
         };
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.as_ref().is_some_and(|open| open.bytes + line.len() as u64 > self.max_bytes) {
-            *open = None;
+        let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = match slot.take() {
+            Some(open) => open,
+            None => Open::at(path)?,
+        };
+        if open.bytes > 0 && open.bytes + line.len() as u64 > self.max_bytes {
             let mut older = path.clone().into_os_string();
             older.push(".1");
+            // Where it cannot be renamed no line is written: the bound holds, and each message says why.
             std::fs::rename(path, older)?;
+            open = Open::at(path)?;
         }
-        let open = match &mut *open {
-            Some(open) => open,
-            none => {
-                let file = OpenOptions::new().create(true).append(true).open(path)?;
-                let bytes = file.metadata()?.len();
-                none.insert(Open { file, bytes })
-            }
-        };
-        open.file.write_all(line.as_bytes())?;
+        if let Err(error) = open.file.write_all(line.as_bytes()) {
+            // The half of a line would run into the next one.
+            open.file.set_len(open.bytes)?;
+            return Err(error);
+        }
         open.bytes += line.len() as u64;
+        *slot = Some(open);
         Ok(())
+    }
+}
+
+impl Open {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
     }
 }
 
@@ -80,10 +90,7 @@ impl ReceiveExit for Audit {
     async fn init(&self, _: &crate::InitContext) -> Result<(), ExitError> {
         // A place that cannot be written is found at the start, not with the first message.
         match &self.file {
-            Some(path) => OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path)
+            Some(path) => Open::at(path)
                 .map(drop)
                 .map_err(|error| ExitError::failed(format!("{}: {error}", path.display()))),
             None => Ok(()),
@@ -153,6 +160,24 @@ mod tests {
             (Some("ORDERS"), Some("DEV1"))
         );
         assert_eq!(first["direction"], "from-mq");
+    }
+
+    #[tokio::test]
+    async fn the_bound_holds_where_the_older_file_cannot_be_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("audit.jsonl");
+        // A file cannot take the place of a folder that has something in it.
+        std::fs::create_dir_all(folder.path().join("audit.jsonl.1/x")).unwrap();
+        let exit = Audit::from_data(&format!("file={} max_bytes=4096", file.display())).unwrap();
+        let mut harness = Harness::new(exit);
+        let mut outcomes = Vec::new();
+        for _ in 0..30 {
+            let mut message = TestMessage::to("ORDERS", "DEV1").build();
+            outcomes.push(harness.run(&mut message).await.is_ok());
+        }
+        let written = outcomes.iter().filter(|written| **written).count();
+        assert!(written > 0 && outcomes[..written].iter().all(|written| *written), "{outcomes:?}");
+        assert!(written < 30 && std::fs::metadata(&file).unwrap().len() <= 4096);
     }
 
     #[tokio::test]

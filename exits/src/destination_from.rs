@@ -12,7 +12,7 @@
 
 use async_trait::async_trait;
 use mq_wire::{
-    Described, PropertyValue, QMgrName, QName, Reason, decode_text, properties_length, properties_of,
+    Described, PropertyValue, QMgrName, QName, Reason, behind_properties, decode_text, properties_of,
 };
 
 use crate::{DataOptions, Direction, ExitContext, ExitError, ExitMessage, ExitResponse, ReceiveExit};
@@ -68,13 +68,14 @@ impl Place {
                 _ => return None,
             },
             Self::Bytes { offset, length } => {
-                let data = payload.get(properties_length(described, payload)..)?;
+                let (data_as, data) = data_of(described, payload)?;
                 let bytes = data.get(*offset..offset.checked_add(*length)?)?;
-                decode_text(bytes, described.ccsid)?.into_owned()
+                decode_text(bytes, data_as.ccsid)?.into_owned()
             }
             Self::Json(pointer) => {
-                let data = payload.get(properties_length(described, payload)..)?;
-                let json: serde_json::Value = serde_json::from_slice(data).ok()?;
+                let (data_as, data) = data_of(described, payload)?;
+                let json = decode_text(data, data_as.ccsid)?;
+                let json: serde_json::Value = serde_json::from_str(&json).ok()?;
                 match json.pointer(pointer)? {
                     serde_json::Value::String(text) => text.clone(),
                     serde_json::Value::Number(number) => number.to_string(),
@@ -85,6 +86,12 @@ impl Place {
         let found = found.trim();
         (!found.is_empty()).then(|| found.to_owned())
     }
+}
+
+/// The application's data behind the properties, and what it is.
+fn data_of(described: Described, payload: &[u8]) -> Option<(Described, &[u8])> {
+    let (data_as, at) = behind_properties(described, payload);
+    Some((data_as, payload.get(at..)?))
 }
 
 impl DestinationFrom {
@@ -159,8 +166,8 @@ impl ReceiveExit for DestinationFrom {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-    use mq_wire::{Ccsid, Encoding, FormatName, Properties, rfh2_of};
+    use bytes::{Bytes, BytesMut};
+    use mq_wire::{Ccsid, Coding, Encoding, FormatName, Mqrfh2, Properties, Writer, encode_text, rfh2_of};
 
     use super::*;
     use crate::testing::{Harness, TestMessage};
@@ -208,6 +215,24 @@ mod tests {
         });
         assert_eq!(destination("device=property:device", message.clone()).await, pair("ORDERS", "DEV9"));
         assert_eq!(destination("device=bytes:0+4", message).await, pair("ORDERS", "data"));
+    }
+
+    /// The header of the properties has another code page than the data behind it.
+    #[tokio::test]
+    async fn from_data_in_ebcdic_behind_properties() {
+        let data = encode_text(r#"{"device":"DEV9"}"#, Ccsid(500)).unwrap().into_owned();
+        let plain = to(data.clone()).descriptor(|md| md.ccsid = Ccsid(500));
+        assert_eq!(destination("device=json:/device", plain).await, pair("ORDERS", "DEV9"));
+        let mut header = Mqrfh2 { ccsid: Ccsid(500), format: FormatName::STRING, ..Mqrfh2::default() };
+        header.folders = vec!["<usr><colour>green</colour></usr>".to_owned()];
+        let mut body = BytesMut::new();
+        header.encode(&mut Writer::new(&mut body, Coding::of(Encoding::NATIVE, Ccsid::UTF_8)));
+        body.extend_from_slice(&data);
+        let message = to(body.to_vec()).descriptor(|md| {
+            (md.format, md.encoding, md.ccsid) = (FormatName::RF_HEADER_2, Encoding::NATIVE, Ccsid::UTF_8);
+        });
+        assert_eq!(destination("device=json:/device", message.clone()).await, pair("ORDERS", "DEV9"));
+        assert_eq!(destination("device=bytes:11+4", message).await, pair("ORDERS", "DEV9"));
     }
 
     #[tokio::test]

@@ -67,8 +67,8 @@ pub use options::{
 pub use pmo::Mqpmo;
 pub use rfh2::{
     Folder, FolderError, Mqrfh2, Properties, Property, PropertyControl, PropertyNameError, PropertyValue,
-    check_folders, check_property_name, deliver, properties_length, properties_of, rfh2_of,
-    without_properties,
+    behind_properties, check_folders, check_property_name, deliver, properties_length, properties_of,
+    rfh2_of, without_properties,
 };
 pub use segment::{
     CapFlags1, CapFlags2, CapFlags3, ConnAuth, ControlFlags1, ControlFlags2, ErrFlags1, ErrFlags2,

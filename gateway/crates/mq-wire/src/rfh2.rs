@@ -13,8 +13,8 @@ mod value;
 pub use self::deliver::{PropertyControl, deliver};
 pub use self::folder::{Folder, FolderError, Property};
 pub use self::properties::{
-    Properties, PropertyNameError, check_folders, check_property_name, properties_length, properties_of,
-    rfh2_of, without_properties,
+    Properties, PropertyNameError, behind_properties, check_folders, check_property_name, properties_length,
+    properties_of, rfh2_of, without_properties,
 };
 pub use self::value::PropertyValue;
 

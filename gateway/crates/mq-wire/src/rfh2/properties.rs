@@ -124,9 +124,15 @@ pub fn check_property_name(name: &str) -> Result<(), PropertyNameError> {
 
 /// How many bytes at the front of the data are MQRFH2 with nothing but properties in them.
 pub fn properties_length(of: Described, data: &[u8]) -> usize {
-    let chain = chain(of, data);
-    let whole = chain.links.iter().take_while(|link| link.is_properties());
-    whole.map(|link| link.length).sum()
+    behind_properties(of, data).1
+}
+
+/// What follows the MQRFH2 with nothing but properties at the front of the data, and where.
+pub fn behind_properties(of: Described, data: &[u8]) -> (Described, usize) {
+    let Chain { links, next, .. } = chain(of, data);
+    let whole = links.iter().take_while(|link| link.is_properties());
+    let (count, length) = whole.fold((0, 0), |(count, length), link| (count + 1, length + link.length));
+    (links.get(count).map_or(next, |link| link.described), length)
 }
 
 /// The properties in the MQRFH2 at the front of the data.
