@@ -17,7 +17,7 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// For a source with this name, of the gateway with this store.
     pub(crate) fn new(name: &str, store: &[u8; 16]) -> Self {
-        Self { tries: 0, seed: super::sync::digest(&[store, name.as_bytes()].concat()) }
+        Self { tries: 0, seed: mqe::digest(&[store, name.as_bytes()].concat()) }
     }
 
     /// It worked: the next wait is the first one again.

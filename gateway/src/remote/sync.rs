@@ -10,6 +10,7 @@ use mq_wire::{
     CorrelId, FormatName, GetOptions, MatchOptions, Mqgmo, Mqmd, Mqpmo, MsgId, OpenOptions, Persistence,
     PutOptions, QName, Selector,
 };
+use mqe::digest;
 use store::Id;
 
 use super::link::{Failed, Link};
@@ -31,13 +32,6 @@ pub(crate) struct SyncKey {
     /// Name of the source.
     pub(crate) source: String,
     pub(crate) direction: SyncDirection,
-}
-
-/// FNV-1a, 64 bits.
-pub(super) fn digest(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
 const VERSION: u8 = 1;

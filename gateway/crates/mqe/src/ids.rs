@@ -122,6 +122,13 @@ macro_rules! numbers {
     )+ };
 }
 
+/// FNV-1a, 64 bits: tells names and ids apart where a collision does no harm. Its values are in the store and on the wire.
+pub fn digest(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+}
+
 numbers! {
     /// A session, given by the gateway at HELLO; the newest fences the older. 0 is none.
     SessionId(u64);

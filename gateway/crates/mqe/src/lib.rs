@@ -22,7 +22,7 @@ mod wire;
 
 use std::time::Instant;
 
-pub use ids::{ConnId, DeviceName, Incarnation, RequestId, Sequence, SessionId, StoreIdentity, Uid};
+pub use ids::{ConnId, DeviceName, Incarnation, RequestId, Sequence, SessionId, StoreIdentity, Uid, digest};
 pub use message::DeviceMessage;
 pub use wire::{DecodeError, DecodeErrorKind};
 

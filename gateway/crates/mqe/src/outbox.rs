@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, BufMut, BytesMut};
 use store::{Batch, Commit, Id, Kill, Moved, NewMessage, OwnerId, Place, Recovered, UnitId};
 
-use crate::{DeviceMessage, DeviceName, Now};
+use crate::{DeviceMessage, DeviceName, Now, digest};
 
 pub use entry::{EntryKind, OutboxEntry};
 
@@ -403,10 +403,7 @@ fn read_state(mut value: &[u8]) -> Option<(u32, TargetState)> {
     Some((number, TargetState { q_mgr_id, committed, in_flight }))
 }
 
-/// FNV-1a of the device's name; 0 is nobody's.
+/// Names a device's lane; 0 is nobody's.
 fn lane_of(device: &DeviceName) -> u64 {
-    let hash = device.trimmed().iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
-    });
-    hash.max(1)
+    digest(device.trimmed()).max(1)
 }

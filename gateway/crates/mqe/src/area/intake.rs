@@ -13,7 +13,7 @@ use super::queue::{Entry, LENGTH_MAX};
 use super::{Area, AreaEffect, NonPersistent, keys};
 use crate::frame::{Frame, HEAD_BYTES};
 use crate::message::ENVELOPE_BYTES_MAX;
-use crate::{DeviceMessage, DeviceName, Now, RequestId, Uid};
+use crate::{DeviceMessage, DeviceName, Now, RequestId, Uid, digest};
 
 /// Most expired messages that are ended to make room for one.
 const EXPIRED_MAX: usize = 1_000;
@@ -301,6 +301,7 @@ impl Area {
             self.bytes -= u64::from(entry.length());
             kills.push(Kill { id: entry.id, place: entry.place });
         }
+        self.parked.recount();
         kills
     }
 
@@ -356,7 +357,7 @@ impl Area {
 fn tags(message: &DeviceMessage) -> [u64; 2] {
     let md = &message.descriptor;
     let reports = u64::from(wants_reports(message));
-    [hash(&md.msg_id.0), (hash(&md.correl_id.0) & !REPORTS_TAG) | reports]
+    [digest(&md.msg_id.0), (digest(&md.correl_id.0) & !REPORTS_TAG) | reports]
 }
 
 /// The bit of the second tag.
@@ -365,11 +366,4 @@ pub(super) const REPORTS_TAG: u64 = 1;
 /// Whether its sender wants to hear of its delivery or of its expiry.
 fn wants_reports(message: &DeviceMessage) -> bool {
     message.descriptor.report.intersects(ReportOptions::COD | ReportOptions::EXPIRATION)
-}
-
-/// FNV-1a: the store keeps it beside the message, for look-ups by id that come later.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
 }

@@ -61,6 +61,8 @@ pub(super) struct Parked {
     order: BTreeSet<(u64, u32, Id)>,
     /// What became of messages of devices that are forgotten.
     pub(super) ended: Counts,
+    /// Messages and bytes, kept from one message that is parked to the next; none when anything has left since.
+    totals: Option<(u64, u64)>,
     next_look: Instant,
 }
 
@@ -70,6 +72,7 @@ impl Parked {
             devices: BTreeMap::new(),
             order: BTreeSet::new(),
             ended: Counts::default(),
+            totals: None,
             next_look: now.instant,
         }
     }
@@ -81,6 +84,7 @@ impl Parked {
 
     /// A message is parked no more. Whether it was.
     pub(super) fn remove(&mut self, number: u32, id: Id) -> bool {
+        self.totals = None;
         let Some(messages) = self.devices.get_mut(&number) else { return false };
         let since_ms = messages.remove(&id);
         if let Some(since_ms) = since_ms {
@@ -94,12 +98,18 @@ impl Parked {
 
     /// The keys of a device's messages go.
     fn take(&mut self, number: u32, commit: &mut Commit) -> usize {
+        self.totals = None;
         let messages = self.devices.remove(&number).unwrap_or_default();
         for (id, since_ms) in &messages {
             self.order.remove(&(*since_ms, number, *id));
             commit.remove(keys::parked(number, *id));
         }
         messages.len()
+    }
+
+    /// Something left that was not real yet.
+    pub(super) fn recount(&mut self) {
+        self.totals = None;
     }
 
     pub(super) fn next_look(&self) -> Instant {
@@ -125,12 +135,17 @@ impl Area {
         let envelope = self.fits(device, message)?;
         let ParkLimits { messages_max, bytes_max, .. } = self.settings.park;
         let bytes = (envelope.len() + message.payload.len()) as u64;
-        let (messages, held) = self.parked_totals();
+        let (messages, held) = self.parked.totals.unwrap_or_else(|| self.parked_totals());
+        debug_assert_eq!((messages, held), self.parked_totals());
+        self.parked.totals = Some((messages, held));
         if messages >= u64::from(messages_max) || held + bytes > bytes_max {
             return Err(Undelivered::ParkFull { messages, bytes: held });
         }
         let number = number.unwrap_or_else(|| self.create_parked(*device, batch));
         let accepted = self.write_ahead(now, (number, device), message, envelope, unit, batch)?;
+        if let (Accepted::Stored(_), Some((messages, held))) = (&accepted, &mut self.parked.totals) {
+            (*messages, *held) = (*messages + 1, *held + bytes);
+        }
         Ok(accepted)
     }
 
