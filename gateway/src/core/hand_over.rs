@@ -9,7 +9,7 @@ use mq_wire::{
 use mqe::area::{Accepted, Undelivered};
 use mqe::{DeviceMessage, DeviceName};
 use qmgr::{Holder, PutContext, Putter, ReportKind, Rights, RouteOutcome, UnitPut};
-use store::{Commit, Id};
+use store::{Commit, Id, UnitId};
 
 use super::command::{DeadLetter, Delivery, HandOver, HandedOver, Refused, RefusedBy, TakenKey};
 use super::owed::EXPIRED;
@@ -35,14 +35,19 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn of(undelivered: &Undelivered, by: RefusedBy) -> Self {
+    pub(super) fn of(undelivered: &Undelivered, by: RefusedBy) -> Self {
         let (reason, temporary) = (undelivered.reason(), undelivered.is_temporary());
         Self { reason, why: undelivered.to_string(), temporary, by }
     }
 
-    fn by_reason(reason: Reason, what: &str, by: RefusedBy) -> Self {
+    pub(super) fn by_reason(reason: Reason, what: &str, by: RefusedBy) -> Self {
         let why = format!("{what}: {reason}: {}", reason.meaning().unwrap_or("see the reason code"));
         Self { reason, why, temporary: super::devices::is_temporary(reason), by }
+    }
+
+    /// It has no destination that could take it.
+    pub(super) fn undeliverable(reason: Reason, why: &str) -> Self {
+        Self { reason, why: why.to_owned(), temporary: false, by: RefusedBy::Destination }
     }
 
     pub(super) fn of_message(self, key: TakenKey) -> Refused {
@@ -89,7 +94,7 @@ impl Core {
                 handed_over.left.push(handed);
                 continue;
             }
-            match self.deliver(&handed, &mut commit, turn) {
+            match self.deliver(&handed, unit, &mut commit, turn) {
                 Ok(went) => {
                     handed_over.count(went);
                     self.queue_manager.take_locked(holder, &[id], &mut commit);
@@ -105,15 +110,17 @@ impl Core {
         handed_over
     }
 
-    fn deliver(&mut self, handed: &HandOver, commit: &mut Commit, turn: &mut Turn) -> Result<Went, Refusal> {
+    fn deliver(
+        &mut self,
+        handed: &HandOver,
+        unit: UnitId,
+        commit: &mut Commit,
+        turn: &mut Turn,
+    ) -> Result<Went, Refusal> {
         let HandOver { original, file, delivery, .. } = handed;
-        let Some(unit) = commit.unit else {
-            let reason = Reason::UOW_NOT_AVAILABLE;
-            return Err(Refusal::by_reason(reason, "no unit", RefusedBy::Destination));
-        };
         let letter = |reason| source::dead_letter(original, file.clone(), reason);
         match delivery {
-            Delivery::Device { device, message } => self.device_in_unit(device, message, commit, turn),
+            Delivery::Device { device, message } => self.device_in_unit(device, message, unit, commit, turn),
             Delivery::Park { device, message } => {
                 match self.area.park(turn.mqe_now(), device, message, unit, &mut turn.batch) {
                     Ok(accepted) => {
@@ -123,13 +130,8 @@ impl Core {
                     Err(undelivered) => Err(Refusal::of(&undelivered, RefusedBy::Park)),
                 }
             }
-            Delivery::Queue { message } => self.own_queue(message, commit, turn),
-            Delivery::Undeliverable { reason, why } => Err(Refusal {
-                reason: *reason,
-                why: why.clone(),
-                temporary: false,
-                by: RefusedBy::Destination,
-            }),
+            Delivery::Queue { message } => self.own_queue(message, unit, commit, turn),
+            Delivery::Undeliverable { reason, why } => Err(Refusal::undeliverable(*reason, why)),
             Delivery::DeadLetter(reason) => self
                 .put_dead_letter(letter(*reason), commit, turn)
                 .map_err(|reason| {
@@ -152,10 +154,10 @@ impl Core {
         &mut self,
         device: &DeviceName,
         message: &DeviceMessage,
+        unit: UnitId,
         commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<Went, Refusal> {
-        let unit = commit.unit.unwrap_or_else(|| turn.batch.new_unit());
         match self.area.accept(turn.mqe_now(), device, message, unit, &mut turn.batch) {
             Ok(accepted) => {
                 self.report_accepted(&accepted, message, commit, turn);
@@ -191,13 +193,14 @@ impl Core {
     fn own_queue(
         &mut self,
         message: &DeviceMessage,
+        unit: UnitId,
         commit: &mut Commit,
         turn: &mut Turn,
     ) -> Result<Went, Refusal> {
         let refused = |reason| Refusal::by_reason(reason, "a queue of the gateway", RefusedBy::Destination);
         if let Some((device, queue)) = self.tokens.find(&message.queue) {
             let message = DeviceMessage { queue, ..message.clone() };
-            return self.device_in_unit(&device, &message, commit, turn);
+            return self.device_in_unit(&device, &message, unit, commit, turn);
         }
         let route = self.queue_manager.explain_route(message.queue, QMgrName::BLANK);
         match route.outcome {
@@ -206,17 +209,11 @@ impl Core {
             _ => return Err(refused(Reason::UNKNOWN_OBJECT_NAME)),
         }
         let Some((md, body)) = message.to_mq_with_properties(turn.now.wall_ms) else {
-            // Expired on its way.
+            self.report_accepted(&Accepted::Expired, message, commit, turn);
             return Ok(Went::Discarded);
         };
         let put = UnitPut { queue: message.queue, q_mgr: QMgrName::BLANK, md, body };
-        let putter = Putter {
-            user: UserId::BLANK,
-            appl_name: mq_wire::ApplName::cut(APPL_NAME),
-            appl_type: mq_wire::ApplType::UNIX,
-            rights: Rights::Device,
-            context: PutContext::SetAll,
-        };
+        let putter = putter(Rights::Device);
         let (now, file) = (turn.qmgr_now(), message.file.clone());
         self.queue_manager
             .put_in_unit_with_file(now, &putter, put, file, commit, &mut turn.batch)
@@ -271,16 +268,20 @@ impl Core {
         };
         let (md, body) = dead_letter_message(&dead, turn.now.wall_ms);
         let (put, file) = (UnitPut { queue, q_mgr: QMgrName::BLANK, md, body }, dead.file);
-        let putter = Putter {
-            user: UserId::BLANK,
-            appl_name: mq_wire::ApplName::cut(APPL_NAME),
-            appl_type: mq_wire::ApplType::UNIX,
-            rights: Rights::Admin,
-            context: PutContext::SetAll,
-        };
-        let now = turn.qmgr_now();
+        let (now, putter) = (turn.qmgr_now(), putter(Rights::Admin));
         let put = self.queue_manager.put_in_unit_with_file(now, &putter, put, file, commit, &mut turn.batch);
         put.map(|_| ())
+    }
+}
+
+/// The gateway itself: what it puts keeps the context of its originator.
+fn putter(rights: Rights) -> Putter {
+    Putter {
+        user: UserId::BLANK,
+        appl_name: mq_wire::ApplName::cut(APPL_NAME),
+        appl_type: mq_wire::ApplType::UNIX,
+        rights,
+        context: PutContext::SetAll,
     }
 }
 

@@ -14,8 +14,8 @@ use mq_wire::{MsgId, Reason};
 use mqe::area::Area;
 use store::{Commit, Position, Prepare, Recovered, UnitId};
 
-use super::command::{Delivery, HandOver, HandedOver, Refused, RefusedBy};
-use super::hand_over::Went;
+use super::command::{Delivery, HandOver, HandedOver, RefusedBy};
+use super::hand_over::{Refusal, Went};
 use super::turn::{Core, Turn};
 
 const PREFIX: &[u8] = b"gS";
@@ -160,7 +160,7 @@ impl Core {
         for handed in &deliveries {
             match self.deliver_remote(handed, unit, turn) {
                 Ok(went) => handed_over.count(went),
-                Err(refused) => handed_over.refused.push(refused),
+                Err(refusal) => handed_over.refused.push(refusal.of_message(handed.key)),
             }
         }
         if !handed_over.refused.is_empty() {
@@ -177,9 +177,8 @@ impl Core {
         PreparedOutcome { number, handed_over }
     }
 
-    fn deliver_remote(&mut self, handed: &HandOver, unit: UnitId, turn: &mut Turn) -> Result<Went, Refused> {
+    fn deliver_remote(&mut self, handed: &HandOver, unit: UnitId, turn: &mut Turn) -> Result<Went, Refusal> {
         let now = turn.mqe_now();
-        let key = handed.key;
         let (outcome, went, by) = match &handed.delivery {
             Delivery::Device { device, message } => {
                 let accepted = self.area.accept(now, device, message, unit, &mut turn.batch);
@@ -192,10 +191,12 @@ impl Core {
             Delivery::Queue { message } => {
                 // A queue of the embedded queue manager would be in no unit with the other one's: only reply tokens lead on.
                 let Some((device, queue)) = self.tokens.find(&message.queue) else {
-                    let why =
-                        format!("the gateway has no queue {} for messages of this source", message.queue);
-                    let (reason, by) = (Reason::UNKNOWN_OBJECT_NAME, RefusedBy::Destination);
-                    return Err(Refused { key, reason, why, temporary: false, by });
+                    let what = "the gateway has no queue for messages of this source";
+                    return Err(Refusal::by_reason(
+                        Reason::UNKNOWN_OBJECT_NAME,
+                        what,
+                        RefusedBy::Destination,
+                    ));
                 };
                 let message = mqe::DeviceMessage { queue, ..(**message).clone() };
                 let accepted = self.area.accept(now, &device, &message, unit, &mut turn.batch);
@@ -205,14 +206,10 @@ impl Core {
             Delivery::DeadLetter(_) => return Ok(Went::DeadLettered),
             Delivery::Discard(_) => return Ok(Went::Discarded),
             Delivery::Undeliverable { reason, why } => {
-                let (reason, why) = (*reason, why.clone());
-                return Err(Refused { key, reason, why, temporary: false, by: RefusedBy::Destination });
+                return Err(Refusal::undeliverable(*reason, why));
             }
         };
-        outcome.map(|_| went).map_err(|undelivered| {
-            let (reason, temporary) = (undelivered.reason(), undelivered.is_temporary());
-            Refused { key, reason, why: undelivered.to_string(), temporary, by }
-        })
+        outcome.map(|_| went).map_err(|undelivered| Refusal::of(&undelivered, by))
     }
 
     /// The queue manager was replaced: a batch that is not decided becomes visible, since the old one gives it to nobody else.
