@@ -29,7 +29,7 @@ use crate::core::{
 use crate::remote::{
     Backoff, Failed, Found, Letters, Link, RemoteSettings, SyncDirection, SyncKey, SyncQueue,
 };
-use crate::source::{SourceControl, State, Wanted};
+use crate::source::{SourceControl, State, Wanted, rest};
 
 /// Brings the entries of an outbox to its queue manager.
 pub(crate) struct OutboxTask {
@@ -107,12 +107,12 @@ impl OutboxTask {
                     }
                 }
                 Wanted::Pause => {
-                    self.control.set(State::Paused, Some(BY_OPERATOR.to_owned()), None);
+                    self.control.set_by_operator(State::Paused);
                     Pause::Stop(String::new())
                 }
                 Wanted::Stop => {
                     self.close().await;
-                    self.control.set(State::Stopped, Some(BY_OPERATOR.to_owned()), None);
+                    self.control.set_by_operator(State::Stopped);
                     Pause::Stop(String::new())
                 }
             };
@@ -137,11 +137,8 @@ impl OutboxTask {
                     None
                 }
             };
-            tokio::select! {
-                biased;
-                () = self.stop.cancelled() => break,
-                _ = wanted.changed() => {}
-                () = clock::until(until) => {}
+            if !rest(until, &mut wanted, &self.stop).await {
+                break;
             }
         }
         self.close().await;
@@ -359,7 +356,6 @@ impl OutboxTask {
 
 /// How often an idle connection is used.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-const BY_OPERATOR: &str = "by an operator";
 /// How long the end of a connection may take.
 const LAST_WORD_MAX: Duration = Duration::from_secs(5);
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use mq_wire::Reason;
 
 pub(crate) use address::{Addressing, dead_letter, delivery};
-pub(crate) use control::{SourceControl, SourceKind, Sources, State, Wanted};
+pub(crate) use control::{SourceControl, SourceKind, Sources, State, Wanted, rest};
 pub(crate) use exits::{Exits, exit_reports};
 pub(crate) use listener::{BatchLimits, Listener};
 pub(crate) use local::LocalQueue;

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 
 use super::http::ServiceArgs;
-use super::table::{bytes, table};
+use super::table::{bytes, table, time};
 use crate::report::{Operation, ParkAct, ParkedReport};
 
 #[derive(Debug, Args)]
@@ -69,8 +68,8 @@ fn list(parked: &[ParkedReport]) -> String {
     let rows: Vec<Vec<String>> = parked
         .iter()
         .map(|parked| {
-            let at = i64::try_from(parked.oldest_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-            let at = at.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string());
+            let at = time(parked.oldest_ms)
+                .map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string());
             vec![parked.device.clone(), parked.messages.to_string(), bytes(parked.bytes), at]
         })
         .collect();

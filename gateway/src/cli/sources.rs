@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use jiff::Timestamp;
 
 use super::http::ServiceArgs;
-use super::table::{bytes, table};
+use super::table::{bytes, table, time};
 use crate::report::{ClearedOutbox, Operation, SourceAct, SourceReport};
 
 #[derive(Debug, Args)]
@@ -106,8 +105,10 @@ fn list(sources: &[SourceReport]) -> String {
                 "outbox" => format!("{} ({})", s.waiting, bytes(s.waiting_bytes)),
                 _ => String::new(),
             };
-            let next = s.next_try_ms.and_then(|ms| Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok());
-            let next = next.map_or_else(String::new, |at| at.strftime("%H:%M:%S").to_string());
+            let next = s
+                .next_try_ms
+                .and_then(time)
+                .map_or_else(String::new, |at| at.strftime("%H:%M:%S").to_string());
             let numbers = [s.moved, s.parked, s.dead_lettered, s.discarded].map(|number| number.to_string());
             let head = [&s.name, &s.kind, &s.queue, &s.queue_manager, &s.state].map(Clone::clone);
             let tail = [waiting, next, s.reason.clone().unwrap_or_default()];

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use jiff::Timestamp;
+
 /// Lays rows out below a heading. Columns whose rows are all numbers go to the right.
 pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let columns = heading.len();
@@ -31,6 +33,11 @@ pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Milliseconds since 1970 as a time; none if that is none.
+pub(super) fn time(ms: u64) -> Option<Timestamp> {
+    Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()
 }
 
 /// A number of bytes for people.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use mq_wire::QName;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::report::SourceReport;
@@ -138,9 +139,29 @@ impl SourceControl {
         });
     }
 
+    /// It does so because somebody wanted it.
+    pub(crate) fn set_by_operator(&self, state: State) {
+        self.set(state, Some("by an operator".to_owned()), None);
+    }
+
     /// Changes what the report says besides.
     pub(crate) fn edit<T>(&self, edit: impl FnOnce(&mut SourceReport) -> T) -> T {
         edit(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Waits until a source goes on: its time has come, or something is wanted. False: the service stops.
+pub(crate) async fn rest(
+    until: Option<Instant>,
+    wanted: &mut watch::Receiver<Wanted>,
+    stop: &CancellationToken,
+) -> bool {
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => false,
+        // The control lives as long as its source.
+        _ = wanted.changed() => true,
+        () = clock::until(until) => true,
     }
 }
 

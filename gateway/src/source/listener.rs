@@ -23,7 +23,7 @@ use store::{BodyFile, Position, Room};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::control::{SourceControl, State, Wanted};
+use super::control::{SourceControl, State, Wanted, rest};
 use super::exits::{Addressed, Exits};
 use super::undelivered::{Decision, Undelivered};
 use crate::clock;
@@ -133,13 +133,13 @@ impl<Q: TransmissionQueue> Listener<Q> {
                 Wanted::Run => self.run_once(&mut wanted, &mut uncounted).await,
                 Wanted::Pause => {
                     self.queue.give_back().await;
-                    self.control.set(State::Paused, Some(BY_OPERATOR.to_owned()), None);
+                    self.control.set_by_operator(State::Paused);
                     Pause::Stop(String::new())
                 }
                 Wanted::Stop => {
                     self.control.set(State::Stopping, None, None);
                     self.queue.close().await;
-                    self.control.set(State::Stopped, Some(BY_OPERATOR.to_owned()), None);
+                    self.control.set_by_operator(State::Stopped);
                     Pause::Stop(String::new())
                 }
             };
@@ -164,12 +164,8 @@ impl<Q: TransmissionQueue> Listener<Q> {
                     None
                 }
             };
-            tokio::select! {
-                biased;
-                () = self.stop.cancelled() => break,
-                // The control lives as long as this.
-                _ = wanted.changed() => {}
-                () = clock::until(until) => {}
+            if !rest(until, &mut wanted, &self.stop).await {
+                break;
             }
         }
         self.queue.close().await;
@@ -350,8 +346,6 @@ enum Moved {
         later: Pause,
     },
 }
-
-const BY_OPERATOR: &str = "by an operator";
 
 /// Waits for the first piece of a batch. Meanwhile what becomes durable is counted.
 async fn first_piece<Q: TransmissionQueue>(

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::tools::{CheckReport, Finding, RestoreReport, SalvageReport, Severity, StoppedStat};
 use store::{Id, OwnerId, SegmentStat};
 
-use crate::cli::table::{bytes, table};
+use crate::cli::table::{bytes, table, time};
 use crate::report::{BackupReport, StoreReport};
 
 /// As the store counts them.
@@ -220,8 +220,7 @@ pub(super) fn restore(report: &RestoreReport) -> String {
 }
 
 fn when(time_ms: u64) -> String {
-    let time = i64::try_from(time_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.map_or_else(|| format!("{time_ms} ms since 1970"), |time| time.to_string())
+    time(time_ms).map_or_else(|| format!("{time_ms} ms since 1970"), |time| time.to_string())
 }
 
 fn sentences(out: &mut String, heading: &str, sentences: &[String]) {
