@@ -20,6 +20,7 @@ mod tests;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use mq_wire::{QMgrName, Reason};
 
@@ -74,6 +75,24 @@ pub struct ChainBuilder<'a> {
     configs: Vec<ExitConfig>,
     gateway_names: Vec<QMgrName>,
     instances: Option<NonZeroUsize>,
+    place: Place,
+}
+
+/// Where instances run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Threads,
+    Tasks,
+}
+
+impl Place {
+    /// The clock by which instances are late: tasks have that of their runtime, which a simulation moves.
+    fn now(self) -> Instant {
+        match self {
+            Self::Threads => Instant::now(),
+            Self::Tasks => tokio::time::Instant::now().into_std(),
+        }
+    }
 }
 
 /// An exit as the chain knows it.
@@ -93,6 +112,12 @@ impl<'a> ChainBuilder<'a> {
         Self { instances, ..self }
     }
 
+    /// Runs the instances as tasks of the runtime that starts them, not on threads of their own: an exit that does not
+    /// await holds up all of that runtime. For simulations, whose every step can be had again.
+    pub fn as_tasks(self) -> Self {
+        Self { place: Place::Tasks, ..self }
+    }
+
     /// Starts all exits of all instances.
     pub async fn start(self) -> Result<Chain, ExitError> {
         let mut exits = Vec::with_capacity(self.configs.len());
@@ -106,7 +131,7 @@ impl<'a> ChainBuilder<'a> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let instances = self.instances.map_or(cores, NonZeroUsize::get);
         // The chain comes first: when a start fails, dropping it ends what has started.
-        let pool = Arc::new(Pool::new(exits, self.gateway_names.into(), cores));
+        let pool = Arc::new(Pool::new(exits, self.gateway_names.into(), cores, self.place));
         let chain = Chain { pool: Mutex::new(Arc::clone(&pool)), gate: RwLock::default() };
         pool.start(instances).await?;
         Ok(chain)
@@ -116,7 +141,7 @@ impl<'a> ChainBuilder<'a> {
 impl Chain {
     /// The exits in their order. Without any, all messages pass.
     pub fn builder(registry: &Registry, configs: Vec<ExitConfig>) -> ChainBuilder<'_> {
-        ChainBuilder { registry, configs, gateway_names: Vec::new(), instances: None }
+        ChainBuilder { registry, configs, gateway_names: Vec::new(), instances: None, place: Place::Threads }
     }
 
     /// [`Chain::builder`] in one call.

@@ -1,4 +1,4 @@
-//! An instance: a thread with a runtime of its own and an exit object for each place of the chain. What it works on
+//! An instance: a thread with a runtime of its own (or a task, in simulations) and an exit object for each place of the chain. What it works on
 //! lies on its [`Desk`], from which the pool takes it when the instance is late.
 
 use std::sync::{Arc, Mutex};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::{debug, info};
 
+use super::Place;
 use super::guard::{caught, guarded};
 use super::job::{Ending, Job, Turn};
 use super::pool::{Next, Pool, locked};
@@ -18,6 +19,7 @@ use crate::{
 /// What an instance is doing, seen by its thread and by the pool. Held for a few lines, never while an exit runs.
 pub(super) struct Desk {
     number: usize,
+    place: Place,
     doing: Mutex<Doing>,
 }
 
@@ -47,8 +49,8 @@ pub(super) enum Found {
 }
 
 impl Desk {
-    pub(super) fn new(number: usize) -> Self {
-        Self { number, doing: Mutex::new(Doing::Starting { since: Instant::now() }) }
+    pub(super) fn new(number: usize, place: Place) -> Self {
+        Self { number, place, doing: Mutex::new(Doing::Starting { since: place.now() }) }
     }
 
     /// Looks whether the instance is late, and abandons it if so.
@@ -79,7 +81,7 @@ impl Desk {
         if matches!(*doing, Doing::Abandoned) {
             return Err(job);
         }
-        *doing = Doing::Working { job, exit: 0, since: Instant::now() };
+        *doing = Doing::Working { job, exit: 0, since: self.place.now() };
         Ok(())
     }
 
@@ -106,7 +108,7 @@ impl Desk {
             job.settle(ending);
         }
         if let Some(turn) = job.next() {
-            (*exit, *since) = (turn.from_exit, Instant::now());
+            (*exit, *since) = (turn.from_exit, self.place.now());
             return Some(turn);
         }
         let done = std::mem::replace(&mut *doing, Doing::Idle);
@@ -134,7 +136,7 @@ struct Seat {
     context: ExitContext,
 }
 
-/// Starts the thread. `ready` gets whether one of its exits is serial, or why they could not be started; `ended` is
+/// Starts the thread, or the task. `ready` gets whether one of its exits is serial, or why they could not be started; `ended` is
 /// dropped at the very end.
 pub(super) fn spawn(
     pool: &Arc<Pool>,
@@ -143,6 +145,14 @@ pub(super) fn spawn(
     ended: oneshot::Sender<()>,
 ) -> Result<(), ExitError> {
     let (pool, number) = (Arc::clone(pool), desk.number);
+    if pool.place == Place::Tasks {
+        tokio::spawn(async move {
+            let _ended = ended;
+            serve(&pool, &desk, ready).await;
+            pool.returned(&desk);
+        });
+        return Ok(());
+    }
     let body = move || {
         let _ended = ended;
         // All drivers that are compiled in: an exit may use timers and sockets.
@@ -169,9 +179,9 @@ async fn serve(pool: &Arc<Pool>, desk: &Desk, ready: oneshot::Sender<Result<bool
             pool.not_started(ready, error);
         }
     }
-    for (seat, plan) in seats.iter().zip(&pool.exits) {
+    for (Seat { exit, .. }, plan) in seats.iter_mut().zip(&pool.exits) {
         if let Err(error) = guarded("term", plan.config.start_limit, || {
-            let term = seat.exit.term();
+            let term = exit.term();
             Box::pin(async move {
                 term.await;
                 Ok(())
@@ -204,8 +214,8 @@ async fn open(pool: &Pool, instance: usize, seats: &mut Vec<Seat>) -> Result<boo
         // The first message brings its own origin.
         let context = ExitContext::new(init.clone(), Origin::new("", Direction::FromMq));
         seats.push(Seat { exit, init, context });
-        let seat = &seats[place];
-        guarded("init", config.start_limit, || seat.exit.init(&seat.init)).await.map_err(starting)?;
+        let Seat { exit, init, .. } = &seats[place];
+        guarded("init", config.start_limit, || exit.init(init)).await.map_err(starting)?;
     }
     Ok(serial)
 }
@@ -239,7 +249,7 @@ async fn work(pool: &Arc<Pool>, desk: &Desk, seats: &mut [Seat]) {
 /// Takes a message through the exits. None if the instance has been abandoned on the way.
 async fn pass(pool: &Pool, desk: &Desk, seats: &mut [Seat], turn: Turn) -> Option<Ending> {
     let Turn { mut message, number, from_exit, .. } = turn;
-    let mut now = Instant::now();
+    let mut now = pool.place.now();
     for (place, seat) in seats.iter_mut().enumerate().skip(from_exit) {
         let (config, stats) = (&pool.exits[place].config, &pool.stats[place]);
         if stats.is_suppressed() {
@@ -260,7 +270,7 @@ async fn pass(pool: &Pool, desk: &Desk, seats: &mut [Seat], turn: Turn) -> Optio
             // It was counted when it was given up.
             return None;
         }
-        let before = std::mem::replace(&mut now, Instant::now());
+        let before = std::mem::replace(&mut now, pool.place.now());
         stats.called(now - before);
         let bytes = message.bytes().len();
         let result = match result {

@@ -15,7 +15,7 @@ use tracing::{error, warn};
 use super::instance::{self, Desk, Found};
 use super::job::Job;
 use super::stats::{ChainStatus, ExitStats, compare};
-use super::{ExitPlan, Verdict};
+use super::{ExitPlan, Place, Verdict};
 use crate::{ExitError, ExitMessage};
 
 /// An exit that awaits is cancelled at its limit by its own instance; one that does not is given up this much later.
@@ -28,6 +28,7 @@ pub(super) struct Pool {
     pub(super) exits: Vec<ExitPlan>,
     pub(super) stats: Vec<ExitStats>,
     pub(super) gateway_names: Arc<[QMgrName]>,
+    pub(super) place: Place,
     /// Notified when there is a job or the chain is closed.
     pub(super) changed: Notify,
     state: Mutex<State>,
@@ -68,11 +69,17 @@ pub(super) struct Slice {
 }
 
 impl Pool {
-    pub(super) fn new(exits: Vec<ExitPlan>, gateway_names: Arc<[QMgrName]>, cores: usize) -> Self {
+    pub(super) fn new(
+        exits: Vec<ExitPlan>,
+        gateway_names: Arc<[QMgrName]>,
+        cores: usize,
+        place: Place,
+    ) -> Self {
         Self {
             stats: exits.iter().map(|_| ExitStats::default()).collect(),
             exits,
             gateway_names,
+            place,
             changed: Notify::new(),
             state: Mutex::default(),
             numbered: AtomicU64::new(0),
@@ -118,7 +125,7 @@ impl Pool {
     ) -> Result<oneshot::Receiver<Result<bool, ExitError>>, ExitError> {
         let (ready, is_ready) = oneshot::channel();
         let (ends, ended) = oneshot::channel();
-        let desk = Arc::new(Desk::new(state.next_instance));
+        let desk = Arc::new(Desk::new(state.next_instance, self.place));
         instance::spawn(self, Arc::clone(&desk), ready, ends)?;
         state.next_instance += 1;
         state.instances.push(Member { desk, ended });
@@ -175,10 +182,10 @@ impl Pool {
     /// Waits for a slice, and watches all instances meanwhile.
     pub(super) async fn watch(self: &Arc<Self>, slice: Slice) -> Vec<Verdict> {
         let Slice { count, mut verdicts } = slice;
-        let mut next_look = Instant::now() + self.shortest_limit();
+        let mut next_look = self.place.now() + self.shortest_limit();
         let mut stalled = false;
         loop {
-            let wait = next_look.saturating_duration_since(Instant::now());
+            let wait = next_look.saturating_duration_since(self.place.now());
             match tokio::time::timeout(wait, &mut verdicts).await {
                 Ok(Ok(verdicts)) => return verdicts,
                 Ok(Err(_)) => {
@@ -187,7 +194,7 @@ impl Pool {
                 }
                 Err(_) => {}
             }
-            let now = Instant::now();
+            let now = self.place.now();
             // A whole process that stood still (a suspended machine) is not the exits' fault: once, they get time to
             // catch up.
             stalled = !stalled && now > next_look + GRACE;

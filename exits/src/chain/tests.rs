@@ -239,6 +239,20 @@ async fn order_holds_whatever_each_message_takes() {
     chain.term().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn as_tasks_the_same_exits_do_the_same_by_the_clock_of_their_runtime() {
+    let seen = Arc::default();
+    let registry = registry(&seen);
+    let limited = ExitConfig { time_limit: Duration::from_millis(10), ..exit("one") };
+    let builder = Chain::builder(&registry, vec![limited, exit("two")]);
+    let chain = builder.instances(NonZeroUsize::new(3)).as_tasks().start().await.unwrap();
+    let said = run(&chain, &["a", "one: fail", "one: await", "b"]).await;
+    assert_eq!((&*said[0], &*said[1], &*said[3]), ("a!!", "undelivered 2053: exit one: no room", "b!!"));
+    assert!(said[2].contains("late") || said[2].contains("limit"), "{}", said[2]);
+    chain.term().await;
+    assert_eq!(seen.terms.load(SeqCst), 6);
+}
+
 #[tokio::test]
 async fn each_instance_has_its_own_object_and_user_area() {
     let seen = Arc::default();
