@@ -2,10 +2,11 @@
 
 mod calls;
 mod pump;
+mod stream;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mq_channel::{ClientConfig, ClientConnection, ClientEvent, ClientTerms};
 use mq_wire::QMgrName;
@@ -16,6 +17,8 @@ use crate::error::{BreakCause, ClientError};
 use crate::ids::Ids;
 use crate::options::ConnectOptions;
 use pump::now;
+use stream::Stream;
+pub use stream::Transport;
 
 /// Bytes taken from the socket at once: two of the longest segments.
 const READ_BYTES_MAX: usize = 64 * 1024;
@@ -32,7 +35,7 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 /// dropped.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     machine: ClientConnection,
     buffer: Box<[u8]>,
     usable: bool,
@@ -59,6 +62,16 @@ impl Connection {
         };
         prepare(&stream).map_err(unreachable)?;
         tracing::trace!(host = options.host, port = options.port, channel = %options.channel, "socket connected");
+        Self::start(Stream::Tcp(stream), options, begun).await
+    }
+
+    /// The same over a connection that has been made already, whatever it is: host and port of the options say nothing
+    /// then.
+    pub async fn over(transport: impl Transport, options: &ConnectOptions) -> Result<Self, ClientError> {
+        Self::start(Stream::Other(Box::new(transport)), options, now()).await
+    }
+
+    async fn start(stream: Stream, options: &ConnectOptions, begun: Instant) -> Result<Self, ClientError> {
         let mut connection = Self {
             stream,
             machine: ClientConnection::new(Arc::new(config(options)), begun),

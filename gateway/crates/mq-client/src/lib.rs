@@ -31,7 +31,7 @@ mod ids;
 mod options;
 mod results;
 
-pub use connection::Connection;
+pub use connection::{Connection, Transport};
 pub use error::{BreakCause, ClientError};
 pub use options::{ConnectOptions, ParseError};
 pub use results::{Got, Inquired, Opened, Put};

@@ -1,7 +1,6 @@
 //! Bytes between socket and machine, one call at a time. What the calls mean is in `calls`.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
 use mq_channel::{ClientEvent, OwnerError, Reply, Request};
@@ -126,20 +125,11 @@ impl Connection {
         })
     }
 
-    /// Reads what is there, without waiting for more. The socket itself is asked: the runtime learns of what came only
-    /// when it next looks, and that may be after a commit was sent into a connection that had ended.
+    /// Reads what is there, without waiting for more.
     async fn take_what_came(&mut self) -> Result<(), BreakCause> {
         loop {
-            match socket2::SockRef::from(&self.stream).peek(&mut [MaybeUninit::uninit()]) {
-                Ok(_) => self.stream.readable().await?,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-            match self.stream.try_read(&mut self.buffer) {
-                Ok(length) => self.received(length)?,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error.into()),
-            }
+            let Some(length) = self.stream.read_now(&mut self.buffer).await? else { return Ok(()) };
+            self.received(length)?;
         }
     }
 
