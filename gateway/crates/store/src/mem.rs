@@ -40,7 +40,7 @@ pub struct MemStore {
 }
 
 /// A unit that is not decided.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Unit {
     messages: Vec<RecoveredMessage>,
     changes: Vec<KeyedChange>,
@@ -120,6 +120,34 @@ impl MemStore {
     pub fn restart(mut self) -> (Self, Recovered) {
         let recovered = self.begin_start();
         (self, recovered)
+    }
+
+    /// Takes what another store was given in a batch: this one is the disk under that one, and holds what was synced.
+    pub fn replay(&mut self, position: Position, ops: impl IntoIterator<Item = Op>) {
+        self.batches = position.batch;
+        for op in ops {
+            self.records += 1;
+            self.apply(op);
+        }
+    }
+
+    /// A start from the disk that this is: a store of its own with what is here, and what it finds. Open units are gone,
+    /// ids are new.
+    pub fn start_from(&mut self) -> (Self, Recovered) {
+        let recovered = self.begin_start();
+        let layout = Layout::new(SEGMENT_BYTES, Spot { segment: self.start, offset: 0 }, 0, 0);
+        let records = self.shared.lock().clone();
+        let store = Self {
+            head: Arc::new(Head::new(layout)),
+            keyed: self.keyed.clone(),
+            messages: self.messages.clone(),
+            units: self.units.clone(),
+            shared: Arc::new(Shared { records: Mutex::new(records) }),
+            watch: None,
+            files: self.files.clone(),
+            ..*self
+        };
+        (store, recovered)
     }
 
     fn begin_start(&mut self) -> Recovered {
