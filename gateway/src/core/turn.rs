@@ -229,8 +229,9 @@ impl Core {
         let mut alarm = clock::Alarm::new();
         let mut turn: Option<Turn> = None;
         while !self.stopped {
-            // Where somebody waits, the end of the batch before is what is waited for.
-            let gather = turn.as_ref().filter(|turn| turn.mq.is_empty()).map(|turn| turn.begun + GATHER);
+            // Where somebody waits, or the committer is at work, the end of the batch before is what is waited for.
+            let gathers = |turn: &&Turn| turn.mq.is_empty() && self.store.in_flight() == 0;
+            let gather = turn.as_ref().filter(gathers).map(|turn| turn.begun + GATHER);
             let timeout = [self.next_timeout(), gather].into_iter().flatten().min();
             // A full batch waits for the committer: what comes meanwhile waits in the lanes.
             let full = turn.as_ref().is_some_and(|turn| turn.batch.bytes() >= BATCH_BYTES_FULL);
