@@ -19,6 +19,7 @@ pub(crate) mod faulty;
 mod hand_over;
 mod handle;
 mod lanes;
+mod newest;
 mod operate;
 mod outbox;
 mod owed;

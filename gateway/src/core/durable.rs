@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::{Position, StoreError, Watch};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+
+use super::newest;
 
 /// What the committer has said last.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +31,7 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct Announcer {
     /// The channel of the start in force.
-    state: Mutex<watch::Sender<State>>,
+    state: Mutex<newest::Sender<State>>,
     /// Wakes the core: what it has gathered meanwhile can go.
     core: Notify,
     turn_wanted: AtomicBool,
@@ -38,7 +40,7 @@ pub(crate) struct Announcer {
 impl Announcer {
     /// With the positions of the first start.
     pub(crate) fn new() -> (Arc<Self>, Durable) {
-        let (sender, receiver) = watch::channel(State::default());
+        let (sender, receiver) = newest::channel(State::default());
         let announcer =
             Self { state: Mutex::new(sender), core: Notify::new(), turn_wanted: AtomicBool::new(false) };
         (Arc::new(announcer), Durable { state: receiver })
@@ -48,11 +50,11 @@ impl Announcer {
     /// told that it will not come.
     pub(crate) fn next_start(&self) -> Durable {
         let mut current = self.lock();
-        let before = current.borrow().durable;
-        current.send_modify(|state| {
+        let before = current.look().durable;
+        current.change(|state| {
             state.failed.get_or_insert_with(|| Arc::new(StoreError::Stopped));
         });
-        let (sender, receiver) = watch::channel(State { before, durable: before, failed: None });
+        let (sender, receiver) = newest::channel(State { before, durable: before, failed: None });
         *current = sender;
         Durable { state: receiver }
     }
@@ -67,19 +69,19 @@ impl Announcer {
         self.turn_wanted.swap(false, Ordering::AcqRel)
     }
 
-    fn lock(&self) -> MutexGuard<'_, watch::Sender<State>> {
+    fn lock(&self) -> MutexGuard<'_, newest::Sender<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watch for Announcer {
     fn durable(&self, position: Position) {
-        self.lock().send_modify(|state| state.durable = state.durable.max(position));
+        self.lock().change(|state| state.durable = state.durable.max(position));
         self.core.notify_one();
     }
 
     fn failed(&self, error: StoreError) {
-        self.lock().send_modify(|state| {
+        self.lock().change(|state| {
             state.failed.get_or_insert_with(|| Arc::new(error));
         });
         self.core.notify_one();
@@ -94,7 +96,7 @@ impl Watch for Announcer {
 /// Awaits positions of one start.
 #[derive(Debug, Clone)]
 pub(crate) struct Durable {
-    state: watch::Receiver<State>,
+    state: newest::Receiver<State>,
 }
 
 /// The journal has failed, or is gone: what was waited for must not be answered.
@@ -103,23 +105,23 @@ pub(crate) struct NotDurable;
 
 impl Durable {
     /// Returns when the position is on disk. An answer that cannot be given because the disk failed is never given.
-    pub(crate) async fn wait(&mut self, position: Option<Position>) -> Result<(), NotDurable> {
+    pub(crate) async fn wait(&self, position: Option<Position>) -> Result<(), NotDurable> {
         let Some(position) = position else { return Ok(()) };
-        let state = self.state.wait_for(|state| state.is_durable(position) || state.failed.is_some()).await;
-        match state {
-            Ok(state) if state.is_durable(position) => Ok(()),
-            _ => Err(NotDurable),
-        }
+        let look = |state: &State| match state.is_durable(position) {
+            true => Some(Ok(())),
+            false => state.failed.is_some().then_some(Err(NotDurable)),
+        };
+        self.state.wait(look).await.unwrap_or(Err(NotDurable))
     }
 
     /// Whether the position is on disk already.
     pub(crate) fn is_durable(&self, position: Position) -> bool {
-        self.state.borrow().is_durable(position)
+        self.state.look().is_durable(position)
     }
 
     /// Why the journal failed, if it did.
     pub(crate) fn failure(&self) -> Option<Arc<StoreError>> {
-        self.state.borrow().failed.clone()
+        self.state.look().failed.clone()
     }
 }
 
@@ -133,16 +135,16 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_not_durable_when_its_start_ended_never_is() {
-        let (announcer, mut old) = Announcer::new();
+        let (announcer, old) = Announcer::new();
         announcer.durable(at(3, 5));
         let waiting = tokio::spawn({
-            let mut old = old.clone();
+            let old = old.clone();
             async move { old.wait(Some(at(3, 6))).await }
         });
-        let mut new = announcer.next_start();
+        let new = announcer.next_start();
         announcer.durable(at(4, 9));
         assert_eq!(waiting.await.unwrap(), Err(NotDurable));
-        for durable in [&mut old, &mut new] {
+        for durable in [&old, &new] {
             assert_eq!(durable.wait(Some(at(3, 5))).await, Ok(()));
             assert!(!durable.is_durable(at(3, 6)));
             assert!(durable.is_durable(at(2, 99)), "what was recovered is on disk");

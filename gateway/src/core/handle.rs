@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mq_wire::ChannelName;
 use qmgr::ConnId;
 use store::{BodyFiles, Position, Room};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{ChannelTerms, Command};
 use super::durable::{Durable, NotDurable};
 use super::lanes::{Lane, LaneSender, Stopped};
+use super::newest;
 
 /// What belongs to one generation of the core's state.
 #[derive(Debug)]
@@ -26,13 +27,13 @@ pub(crate) struct Generation {
     pub(super) ended: CancellationToken,
     /// Names of long bodies carry the number of the start.
     pub(super) body_files: BodyFiles,
-    pub(super) room: watch::Receiver<Room>,
+    pub(super) room: newest::Receiver<Room>,
 }
 
 /// A sender into the core. Each connection has its own, made with [`CoreHandle::connection`].
 #[derive(Debug)]
 pub(crate) struct CoreHandle {
-    generations: watch::Receiver<Arc<Generation>>,
+    generations: newest::Receiver<Arc<Generation>>,
     generation: Arc<Generation>,
     lanes: LaneSender<Command>,
     conn: ConnId,
@@ -40,8 +41,8 @@ pub(crate) struct CoreHandle {
 }
 
 impl CoreHandle {
-    pub(super) fn new(generations: watch::Receiver<Arc<Generation>>) -> Self {
-        let generation = Arc::clone(&generations.borrow());
+    pub(super) fn new(generations: newest::Receiver<Arc<Generation>>) -> Self {
+        let generation = Arc::clone(&generations.look());
         let lanes = generation.lanes.for_connection();
         Self { generations, generation, lanes, conn: ConnId(0), conns: Arc::new(AtomicU64::new(1)) }
     }
@@ -49,7 +50,7 @@ impl CoreHandle {
     /// A sender for another connection, with a number of its own: the order is kept per connection. It is of the
     /// newest generation, which may have ended.
     pub(crate) fn connection(&self) -> Self {
-        let generation = Arc::clone(&self.generations.borrow());
+        let generation = Arc::clone(&self.generations.look());
         Self {
             generations: self.generations.clone(),
             lanes: generation.lanes.for_connection(),
@@ -61,9 +62,9 @@ impl CoreHandle {
 
     /// The same, but of a generation that lives: while the store recovers, this waits.
     pub(crate) async fn newest(&self) -> Result<Self, Stopped> {
-        let mut generations = self.generations.clone();
+        let lives = |newest: &Arc<Generation>| (!newest.ended.is_cancelled()).then_some(());
         // Without a core there is no sender any more.
-        generations.wait_for(|newest| !newest.ended.is_cancelled()).await.map_err(|_| Stopped)?;
+        self.generations.wait(lives).await.map_err(|_| Stopped)?;
         Ok(self.connection())
     }
 
@@ -74,7 +75,7 @@ impl CoreHandle {
 
     /// Whether the store is being recovered.
     pub(crate) fn is_recovering(&self) -> bool {
-        self.generations.borrow().ended.is_cancelled()
+        self.generations.look().ended.is_cancelled()
     }
 
     /// The number of this connection; never given again while the process lives.
@@ -122,7 +123,7 @@ impl CoreHandle {
         if position.is_none_or(|position| self.is_durable(position)) {
             return Ok(());
         }
-        self.generation.durable.clone().wait(position).await
+        self.generation.durable.wait(position).await
     }
 
     /// Whether the position is on disk.
@@ -137,14 +138,14 @@ impl CoreHandle {
 
     /// Whether new messages are taken.
     pub(crate) fn room(&self) -> Room {
-        *self.generation.room.borrow()
+        *self.generation.room.look()
     }
 
     /// Returns when new messages are taken again.
     pub(crate) async fn enough_room(&self) -> Result<(), Stopped> {
-        let mut room = self.generation.room.clone();
         // It goes with the generation.
-        room.wait_for(|room| *room == Room::Enough).await.map(|_| ()).map_err(|_| Stopped)
+        let enough = |room: &Room| (*room == Room::Enough).then_some(());
+        self.generation.room.wait(enough).await.map_err(|_| Stopped)
     }
 }
 

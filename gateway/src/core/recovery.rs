@@ -15,12 +15,12 @@ use mqe::area::Area;
 use mqe::outbox::Outbox;
 use qmgr::QueueManager;
 use store::{Batch, Id, Position, Recovered, Store, StoreError, Watch};
-use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::cold::ColdCounts;
 use super::durable::Durable;
 use super::handle::Generation;
+use super::newest;
 use super::outbox::Targets;
 use super::remote::Remotes;
 use super::tokens::Tokens;
@@ -86,7 +86,7 @@ impl Made {
         wiring.announcer.durable(self.store.durable());
         let first = Some(self.first);
         async move {
-            if durable.clone().wait(first).await.is_err() {
+            if durable.wait(first).await.is_err() {
                 let why = durable.failure().map_or_else(String::new, |error| error.to_string());
                 anyhow::bail!("the store cannot be written: {why}");
             }
@@ -99,7 +99,7 @@ impl Made {
 #[derive(Debug)]
 pub(super) struct Lasting {
     /// The newest generation, for those who come.
-    pub(super) generations: watch::Sender<Arc<Generation>>,
+    pub(super) generations: newest::Sender<Arc<Generation>>,
     pub(super) started: Instant,
     /// Readings that the core itself needs.
     pub(super) helpers: TaskTracker,

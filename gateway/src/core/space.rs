@@ -2,8 +2,8 @@
 
 use mqe::outbox::is_outbox;
 use store::{Moved, OwnerId, Room};
-use tokio::sync::watch;
 
+use super::newest;
 use super::turn::{Core, Turn};
 
 /// Owners with this bit are the area's, or with the next one too the outbox's; the others are the queue manager's
@@ -13,20 +13,20 @@ const OF_AREA: u64 = 1 << 63;
 /// Whether there is room, as the tasks around the core see it.
 #[derive(Debug)]
 pub(super) struct Space {
-    room: watch::Sender<Room>,
+    room: newest::Sender<Room>,
 }
 
 impl Space {
     pub(super) fn new() -> Self {
-        Self { room: watch::channel(Room::Enough).0 }
+        Self { room: newest::channel(Room::Enough).0 }
     }
 
-    pub(super) fn watch(&self) -> watch::Receiver<Room> {
-        self.room.subscribe()
+    pub(super) fn watch(&self) -> newest::Receiver<Room> {
+        self.room.receiver()
     }
 
     pub(super) fn room(&self) -> Room {
-        *self.room.borrow()
+        *self.room.look()
     }
 }
 
@@ -45,7 +45,7 @@ impl Core {
         }
         self.queue_manager.set_room(room);
         self.area.set_room(room);
-        self.space.room.send_replace(room);
+        self.space.room.change(|known| *known = room);
     }
 
     /// Adds what compaction has read to the batch.

@@ -10,7 +10,7 @@ use mqe::area::{Area, AreaEffect, PutCheck};
 use mqe::outbox::Outbox;
 use qmgr::{CallId, ConnId, Effect, QueueManager};
 use store::{Batch, Id, Place, Position, Store, StoreError};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +21,7 @@ use super::durable::{Announcer, Durable};
 use super::effects::is_unawaited;
 use super::handle::{CoreHandle, Generation};
 use super::lanes::{self, LaneSender, Lanes};
+use super::newest;
 use super::outbox::{NextBatch, OutboxBell, Targets};
 use super::read_first::Reads;
 use super::recovery::{Lasting, Machinery, Machines, Made, Recoveries};
@@ -179,14 +180,14 @@ impl Core {
         });
         let now = clock::now().instant;
         let lasting = lasting.unwrap_or_else(|| Lasting {
-            generations: watch::channel(Arc::clone(&generation)).0,
+            generations: newest::channel(Arc::clone(&generation)).0,
             started: now,
             helpers: TaskTracker::new(),
             damaged: BTreeMap::new(),
             recoveries: Recoveries::default(),
             cold: ColdCounts::default(),
         });
-        lasting.generations.send_replace(Arc::clone(&generation));
+        lasting.generations.change(|newest| *newest = Arc::clone(&generation));
         Self {
             store,
             queue_manager,
@@ -217,7 +218,7 @@ impl Core {
 
     /// The way into the core for the tasks around it.
     pub(crate) fn handle(&self) -> CoreHandle {
-        CoreHandle::new(self.lasting.generations.subscribe())
+        CoreHandle::new(self.lasting.generations.receiver())
     }
 
     /// Applies commands until the last one, or until the journal fails: then it says why. All that waits in the lanes
