@@ -50,9 +50,17 @@ impl Alarm {
 
 /// Reads both clocks.
 pub(crate) fn now() -> Moment {
+    let since = since_1970();
+    let wall_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    // The runtime's clock, which tests can stop.
+    Moment { wall_ms, instant: tokio::time::Instant::now().into_std() }
+}
+
+fn since_1970() -> Duration {
+    #[cfg(test)]
+    if let Some(since) = crate::simulation::since_1970() {
+        return since;
+    }
     // A wall clock before 1970 is a machine without a clock: messages then carry that date, nothing else depends on it.
-    let wall_ms = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    Moment { wall_ms, instant: Instant::now() }
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -38,6 +38,7 @@ mod outbox;
 mod remote;
 mod service;
 mod source;
+mod system;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -19,7 +19,6 @@ mod works;
 
 use std::time::Duration;
 
-use anyhow::Context;
 use mq_wire::{Chars, Coding};
 
 use crate::config::{ByteOrder, QueueManager};
@@ -38,7 +37,7 @@ pub(crate) fn server_config(
         ByteOrder::Big => mq_wire::ByteOrder::Big,
     };
     let mut random = [0; 12];
-    getrandom::fill(&mut random).context("the system gives no random bits")?;
+    crate::system::random(&mut random)?;
     Ok(mq_channel::ServerConfig {
         coding: Coding { order, ..Coding::NATIVE },
         // The configuration has no higher one than 14.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use mq_client::{ClientError, ConnectOptions, Connection};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncWriteExt, Interest, Ready};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,15 @@ const WRITE_BYTES_MIN: usize = 16 * 1024;
 
 /// Bytes taken in at most while we are writing.
 const READ_WHILE_WRITING_BYTES_MAX: usize = 1024 * 1024;
+
+/// Connects to a queue manager.
+pub(crate) async fn connect(options: &ConnectOptions) -> Result<Connection, ClientError> {
+    #[cfg(test)]
+    if turmoil::in_simulation() {
+        return crate::simulation::connect(options).await;
+    }
+    Connection::connect(options).await
+}
 
 /// Listens on an address; the error says what to do.
 pub(crate) fn listen(what: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
@@ -70,7 +80,7 @@ pub(crate) struct Accepted {
 
 /// Accepts until stopped; each connection becomes a task of the tracker.
 pub(crate) async fn accept<F, Fut>(
-    listener: TcpListener,
+    listener: Listener,
     connections: Arc<Semaphore>,
     tracker: TaskTracker,
     stop: CancellationToken,
@@ -89,18 +99,7 @@ pub(crate) async fn accept<F, Fut>(
             Ok((stream, peer)) => {
                 let permit = Arc::clone(&connections).try_acquire_owned().ok();
                 let over_limit = permit.is_none();
-                // Requests and answers are small and awaited: nothing may wait for more bytes. A client that vanished
-                // without a word (power, network) holds its unit of work: probes find out, since a server may not
-                // send heartbeats to every client (mq-wire-observed-base.md 7).
-                let set_up = || {
-                    stream.set_nodelay(true)?;
-                    let keepalive = TcpKeepalive::new()
-                        .with_time(KEEPALIVE_AFTER)
-                        .with_interval(KEEPALIVE_EVERY)
-                        .with_retries(KEEPALIVE_PROBES);
-                    SockRef::from(&stream).set_tcp_keepalive(&keepalive)
-                };
-                if let Err(error) = set_up() {
+                if let Err(error) = stream.set_up() {
                     tracing::debug!(%peer, %error, "gone before it was served");
                     continue;
                 }
@@ -118,10 +117,98 @@ pub(crate) async fn accept<F, Fut>(
     }
 }
 
+/// A listening socket.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    #[cfg(test)]
+    Simulated(crate::simulation::Listener),
+}
+
+impl Listener {
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr(),
+            #[cfg(test)]
+            Self::Simulated(listener) => listener.local_addr(),
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
+        match self {
+            Self::Tcp(listener) => listener.accept().await.map(|(stream, peer)| (Stream::Tcp(stream), peer)),
+            #[cfg(test)]
+            Self::Simulated(listener) => {
+                listener.accept().await.map(|(stream, peer)| (Stream::Simulated(stream), peer))
+            }
+        }
+    }
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    #[cfg(test)]
+    Simulated(crate::simulation::Stream),
+}
+
+impl Stream {
+    /// Requests and answers are small and awaited: nothing may wait for more bytes. A client that vanished without a word
+    /// (power, network) holds its unit of work: probes find out, since a server may not send heartbeats to every client
+    /// (mq-wire-observed-base.md 7).
+    fn set_up(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                let keepalive = TcpKeepalive::new()
+                    .with_time(KEEPALIVE_AFTER)
+                    .with_interval(KEEPALIVE_EVERY)
+                    .with_retries(KEEPALIVE_PROBES);
+                SockRef::from(stream).set_tcp_keepalive(&keepalive)
+            }
+            #[cfg(test)]
+            Self::Simulated(_) => Ok(()),
+        }
+    }
+
+    async fn ready(&mut self, interest: Interest) -> io::Result<Ready> {
+        match self {
+            Self::Tcp(stream) => stream.ready(interest).await,
+            #[cfg(test)]
+            Self::Simulated(stream) => stream.ready(interest).await,
+        }
+    }
+
+    fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.try_read_buf(buffer),
+            #[cfg(test)]
+            Self::Simulated(stream) => stream.try_read_buf(buffer),
+        }
+    }
+
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.try_write(bytes),
+            #[cfg(test)]
+            Self::Simulated(stream) => stream.try_write(bytes),
+        }
+    }
+
+    async fn shutdown(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.shutdown().await,
+            #[cfg(test)]
+            Self::Simulated(stream) => stream.shutdown().await,
+        }
+    }
+}
+
 /// The bytes of a connection.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    stream: TcpStream,
+    stream: Stream,
     /// What came while we were writing.
     buffer: BytesMut,
     /// The peer has ended its side.
@@ -130,14 +217,14 @@ pub(crate) struct Pipe {
 
 impl Pipe {
     /// The bytes of this socket.
-    pub(crate) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, buffer: BytesMut::new(), ended: false }
     }
 
     /// What came next; none at the end. Cancel safe. An idle connection holds no buffer.
     pub(crate) async fn read(&mut self) -> io::Result<Option<Bytes>> {
         while self.buffer.is_empty() && !self.ended {
-            self.stream.readable().await?;
+            self.stream.ready(Interest::READABLE).await?;
             self.take_in()?;
         }
         if self.buffer.is_empty() {
@@ -221,8 +308,14 @@ impl Pipe {
         // A peer that is gone already does not need to be told.
         let _ = self.stream.shutdown().await;
         let drain = async {
-            let mut scratch = [0; 4096];
-            while matches!(self.stream.read(&mut scratch).await, Ok(read) if read > 0) {}
+            let mut scratch = BytesMut::with_capacity(4096);
+            while self.stream.ready(Interest::READABLE).await.is_ok() {
+                match self.stream.try_read_buf(&mut scratch) {
+                    Ok(0) => return,
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+                    _ => scratch.clear(),
+                }
+            }
         };
         // Late or in time: the socket is closed now.
         let _ = tokio::time::timeout(DRAIN_MAX, drain).await;

@@ -13,7 +13,7 @@ pub(crate) use identity::Identity;
 pub(crate) use operate::ReloadExits;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -62,12 +62,9 @@ pub(crate) async fn run(config: Config, reload: ReloadExits) -> anyhow::Result<(
     let (core, parts) = start_core(&config).await?;
     let registry = &reload.registry;
     let chain = start_chain(&config, registry).await?;
-    let gateway = &config.gateway;
-    let limit = Duration::from_millis(gateway.undelivered_limit_ms.into());
-    let rule = registry
-        .rule(&gateway.undelivered, &gateway.undelivered_data, limit)
-        .context("the undelivered rule cannot be used")?;
-    let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule), reload.clone())?;
+    let rule = undelivered_rule(&config, registry)?;
+    let sockets = Sockets::listen(&config)?;
+    let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule), reload.clone(), sockets)?;
     let mut core_task = tokio::spawn(core.serve());
     let started = tokio::select! {
         outcome = service.start(&config) => outcome,
@@ -123,6 +120,15 @@ async fn start_chain(config: &Config, registry: &Registry) -> anyhow::Result<Cha
     Chain::start(registry, config.chain(), names, instances).await.context("the exits cannot be started")
 }
 
+/// What decides about messages that cannot be delivered.
+pub(crate) fn undelivered_rule(config: &Config, registry: &Registry) -> anyhow::Result<Rule> {
+    let gateway = &config.gateway;
+    let limit = Duration::from_millis(gateway.undelivered_limit_ms.into());
+    registry
+        .rule(&gateway.undelivered, &gateway.undelivered_data, limit)
+        .context("the undelivered rule cannot be used")
+}
+
 /// The holder of the local listener's locks.
 const LOCAL_HOLDER: Holder = Holder(1);
 
@@ -130,7 +136,7 @@ const LOCAL_HOLDER: Holder = Holder(1);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What the tasks around the core need of it.
-struct Parts {
+pub(crate) struct Parts {
     core: CoreHandle,
     identity: Identity,
     bodies: Bodies,
@@ -153,7 +159,7 @@ async fn start_core(config: &Arc<Config>) -> anyhow::Result<(Core, Parts)> {
     core_on(config, Box::new(journal), recovered, announcer, durable).await
 }
 
-async fn core_on(
+pub(crate) async fn core_on(
     config: &Arc<Config>,
     store: Box<dyn Store>,
     recovered: Recovered,
@@ -209,14 +215,42 @@ impl Machinery for FromConfig {
     }
 }
 
+/// Where the service can be reached.
+pub(crate) struct Sockets {
+    pub(crate) mq: net::Listener,
+    pub(crate) devices: net::Listener,
+    /// A simulation has none.
+    pub(crate) admin: Option<TcpListener>,
+}
+
+impl Sockets {
+    fn listen(config: &Config) -> anyhow::Result<Self> {
+        Ok(Self {
+            mq: net::Listener::Tcp(net::listen("mq", config.queue_manager.listen)?),
+            devices: net::Listener::Tcp(net::listen("devices", config.devices.listen)?),
+            admin: Some(net::listen("admin", config.admin.listen)?),
+        })
+    }
+
+    fn addresses(&self) -> anyhow::Result<Listeners> {
+        let text = |address: io::Result<SocketAddr>| -> anyhow::Result<String> {
+            Ok(address.context("a listener has no address")?.to_string())
+        };
+        let admin = self.admin.as_ref().map(TcpListener::local_addr);
+        Ok(Listeners {
+            mq: text(self.mq.local_addr())?,
+            devices: text(self.devices.local_addr())?,
+            admin: admin.map_or_else(|| Ok(String::new()), text)?,
+        })
+    }
+}
+
 /// The tasks around the core.
-struct Service {
+pub(crate) struct Service {
     core: CoreHandle,
     mq: Arc<MqServer>,
     devices: Arc<DeviceServer>,
-    mq_listener: Option<TcpListener>,
-    device_listener: Option<TcpListener>,
-    admin_listener: Option<TcpListener>,
+    sockets: Option<Sockets>,
     listeners: Listeners,
     backend: Arc<Backend>,
     local: Option<Listener<LocalQueue>>,
@@ -235,22 +269,16 @@ struct Service {
 }
 
 impl Service {
-    fn new(
+    pub(crate) fn new(
         config: &Config,
         parts: Parts,
         chain: Arc<Chain>,
         rule: Arc<Rule>,
         reload: ReloadExits,
+        sockets: Sockets,
     ) -> anyhow::Result<Self> {
         let Parts { core, identity, bodies, arrived, outboxes, serving } = parts;
-        let mq_listener = net::listen("mq", config.queue_manager.listen)?;
-        let device_listener = net::listen("devices", config.devices.listen)?;
-        let admin_listener = net::listen("admin", config.admin.listen)?;
-        let listeners = Listeners {
-            mq: address(&mq_listener)?,
-            devices: address(&device_listener)?,
-            admin: address(&admin_listener)?,
-        };
+        let listeners = sockets.addresses()?;
         let (intake, connections) = (CancellationToken::new(), CancellationToken::new());
         let write_stall = Duration::from_secs(config.limits.write_stall_seconds_max.into());
         let handshake = Duration::from_secs(config.limits.handshake_seconds_max.into());
@@ -357,9 +385,7 @@ impl Service {
             core,
             mq,
             devices,
-            mq_listener: Some(mq_listener),
-            device_listener: Some(device_listener),
-            admin_listener: Some(admin_listener),
+            sockets: Some(sockets),
             listeners,
             backend,
             local,
@@ -376,7 +402,7 @@ impl Service {
     }
 
     /// Scripts first, then everything that may be reached from outside.
-    async fn start(&mut self, config: &Config) -> anyhow::Result<()> {
+    pub(crate) async fn start(&mut self, config: &Config) -> anyhow::Result<()> {
         scripts::apply(&self.core, &config.queue_manager.mqsc, config.queue_manager.mqsc_continue).await?;
         let directory = &config.store.directory;
         let token = admin::ensure_token(directory)?;
@@ -390,30 +416,17 @@ impl Service {
         for outbox in self.outbox_tasks.drain(..) {
             self.tracker.spawn(outbox.run());
         }
-        if let Some(listener) = self.mq_listener.take() {
-            let (mq, slots) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
-            let serve = move |accepted| mq::serve(Arc::clone(&mq), accepted);
-            self.tracker.spawn(net::accept(
-                listener,
-                slots,
-                self.tracker.clone(),
-                // Who comes while the queue manager quiesces is told so in reply to MQCONN.
-                self.connections.clone(),
-                serve,
-            ));
-        }
-        if let Some(listener) = self.device_listener.take() {
-            let (devices, slots) = (Arc::clone(&self.devices), slots(self.limits.device_connections_max));
-            let serve = move |accepted| device::serve(Arc::clone(&devices), accepted);
-            self.tracker.spawn(net::accept(
-                listener,
-                slots,
-                self.tracker.clone(),
-                self.intake.clone(),
-                serve,
-            ));
-        }
-        if let Some(listener) = self.admin_listener.take() {
+        let Some(sockets) = self.sockets.take() else { return Ok(()) };
+        let (mq, connections) = (Arc::clone(&self.mq), slots(self.limits.mq_connections_max));
+        let serve = move |accepted| mq::serve(Arc::clone(&mq), accepted);
+        // Who comes while the queue manager quiesces is told so in reply to MQCONN.
+        let stop = self.connections.clone();
+        self.tracker.spawn(net::accept(sockets.mq, connections, self.tracker.clone(), stop, serve));
+        let (devices, connections) = (Arc::clone(&self.devices), slots(self.limits.device_connections_max));
+        let serve = move |accepted| device::serve(Arc::clone(&devices), accepted);
+        let stop = self.intake.clone();
+        self.tracker.spawn(net::accept(sockets.devices, connections, self.tracker.clone(), stop, serve));
+        if let Some(listener) = sockets.admin {
             let backend: Arc<dyn AdminBackend> = Arc::<Backend>::clone(&self.backend);
             let bounds = AdminBounds::from(&config.admin);
             let last = self.last.clone();
@@ -426,12 +439,17 @@ impl Service {
         Ok(())
     }
 
+    /// Whether it serves: only then a failed journal is recovered.
+    pub(crate) fn serving(&self, serving: bool) {
+        self.backend.serving.store(serving, Ordering::Release);
+    }
+
     /// The line that scripts wait for (INTERFACE.md 3).
     fn say_ready(&self, directory: &Path) -> anyhow::Result<()> {
-        self.backend.serving.store(true, Ordering::Release);
+        self.serving(true);
         let Listeners { mq, devices, admin } = &self.listeners;
         let (queue_manager, gateway) = &self.names;
-        let mut out = std::io::stdout().lock();
+        let mut out = io::stdout().lock();
         writeln!(
             out,
             "ready queue-manager={queue_manager} gateway={gateway} mq={mq} devices={devices} admin={admin} data={}",
@@ -444,7 +462,7 @@ impl Service {
 
     /// Ends in order: no new connections, what is in flight until the grace is over, then all others.
     async fn end(self, grace: Duration) {
-        self.backend.serving.store(false, Ordering::Release);
+        self.serving(false);
         self.intake.cancel();
         // A core that has ended takes no commands, and needs none. One that recovers is waited for.
         if let Ok(core) = self.core.newest().await {
@@ -542,9 +560,4 @@ enum Asked {
 
 fn slots(connections_max: u32) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(connections_max as usize))
-}
-
-fn address(listener: &TcpListener) -> anyhow::Result<String> {
-    let address: SocketAddr = listener.local_addr().context("a listener has no address")?;
-    Ok(address.to_string())
 }

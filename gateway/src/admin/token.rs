@@ -38,7 +38,7 @@ pub fn read_token(data: &Path) -> io::Result<String> {
 
 fn make_token(data: &Path) -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    crate::system::random(&mut bytes)?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     // Written aside, so that a kill never leaves an empty token behind.
     let unfinished = data.join("admin.token.new");

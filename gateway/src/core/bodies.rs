@@ -8,6 +8,7 @@ use store::{BODY_FILE_BYTES, BodyFile, BodyFiles, BodyRef, Id, Place, Record, Ro
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::handle::CoreHandle;
+use crate::system;
 
 /// The budget counts in units of this many bytes.
 const UNIT_BYTES: usize = 1024;
@@ -85,7 +86,7 @@ pub(crate) async fn read(body: BodyRef) -> Result<Record, StoreError> {
     if body.is_cached() {
         return body.read();
     }
-    tokio::task::spawn_blocking(move || body.read()).await.unwrap_or_else(|panicked| {
+    system::blocking(move || body.read()).await.unwrap_or_else(|panicked| {
         Err(StoreError::Io { action: "read", path: "a record".to_owned(), error: panicked.to_string() })
     })
 }
@@ -152,7 +153,7 @@ pub(crate) async fn write_long(core: &CoreHandle, body: &Bytes) -> Result<Option
         return Ok(None);
     }
     let (files, body): (BodyFiles, Bytes) = (core.body_files().clone(), body.clone());
-    let written = tokio::task::spawn_blocking(move || files.write(&body)).await;
+    let written = system::blocking(move || files.write(&body)).await;
     written
         .unwrap_or_else(|panicked| {
             Err(StoreError::Io { action: "write", path: "a body".to_owned(), error: panicked.to_string() })

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::command::Command;
 use super::lanes::Lane;
 use super::turn::{Core, Turn};
+use crate::system;
 
 /// Devices in one job.
 const JOB_DEVICES_MAX: usize = 256;
@@ -239,7 +240,7 @@ impl Core {
     ) {
         let sender = self.sender();
         self.cold.jobs.spawn(async move {
-            let worked = tokio::task::spawn_blocking(work).await.ok();
+            let worked = system::blocking(work).await.ok();
             // If the generation has ended, so has the area that asked.
             let _ = sender.send(Lane::Control, Command::Cold(done(worked))).await;
         });

@@ -1,14 +1,14 @@
-//! A store for tests that fails at the batch it is told to. What it knows then is what was synced before, in a model
-//! of its own; ids, places and bodies are those of a store in memory.
+//! A store for tests that fails at the batch it is told to. Its disk is another store in memory, which holds what was
+//! synced, and from which recoveries and restarts begin.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use store::mem::MemStore;
 use store::{
-    Batch, BodyFiles, BodyRef, ColdIndex, Commit, EntriesTicket, Id, KeyedChange, Moved, Op, OwnerId, Place,
-    Position, Recovered, RecoveredMessage, Room, SnapshotTicket, Stat, Store, StoreError, UnitId, Watch,
+    Batch, BodyFiles, BodyRef, ColdIndex, EntriesTicket, Id, Moved, Op, OwnerId, Place, Position, Recovered,
+    RecoveredMessage, Room, SnapshotTicket, Stat, Store, StoreError, Watch,
 };
 use tokio::sync::Notify;
 
@@ -27,12 +27,13 @@ pub(crate) struct Faulty {
 #[derive(Debug)]
 pub(crate) struct Disk {
     state: Mutex<State>,
-    announcer: Arc<Announcer>,
     work: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    /// Of the process in which it is.
+    announcer: Arc<Announcer>,
     pending: VecDeque<(Position, Vec<Op>)>,
     /// Batches that were synced or failed, ever.
     batches: u64,
@@ -41,14 +42,11 @@ struct State {
     failed: bool,
     recovery_fails: bool,
     forgetful: bool,
-    durable: Position,
     room: Room,
     to_move: Vec<Moved>,
     let_go: Vec<bool>,
-    keyed: BTreeMap<Vec<u8>, Bytes>,
-    messages: BTreeMap<Id, RecoveredMessage>,
-    bodies: BTreeMap<Id, Bytes>,
-    units: BTreeMap<UnitId, (Vec<RecoveredMessage>, Vec<KeyedChange>)>,
+    /// What was synced.
+    synced: MemStore,
 }
 
 impl Faulty {
@@ -60,18 +58,44 @@ impl Faulty {
         announcer: Arc<Announcer>,
         cold: Option<ColdIndex>,
     ) -> (Self, Recovered, Arc<Disk>) {
-        let (inner, recovered) = MemStore::new(None);
-        let disk = Arc::new(Disk { state: Mutex::default(), announcer, work: Notify::new() });
-        disk.state().durable = inner.durable();
-        (Self { inner, cold, disk: Arc::clone(&disk) }, recovered, disk)
+        let disk = Arc::new(Disk::new(Arc::clone(&announcer)));
+        let (faulty, recovered) = Self::start(&disk, announcer);
+        (Self { cold, ..faulty }, recovered, disk)
+    }
+
+    /// The start of a process on a disk: what an earlier one had not synced is gone.
+    pub(crate) fn start(disk: &Arc<Disk>, announcer: Arc<Announcer>) -> (Self, Recovered) {
+        let mut state = disk.state();
+        state.announcer = announcer;
+        let (inner, recovered) = state.start();
+        (Self { inner, cold: None, disk: Arc::clone(disk) }, recovered)
     }
 }
 
 impl Disk {
+    /// An empty one.
+    pub(crate) fn new(announcer: Arc<Announcer>) -> Self {
+        let state = State {
+            announcer,
+            pending: VecDeque::new(),
+            batches: 0,
+            fail_at: BTreeSet::new(),
+            held: false,
+            failed: false,
+            recovery_fails: false,
+            forgetful: false,
+            room: Room::default(),
+            to_move: Vec::new(),
+            let_go: Vec::new(),
+            synced: MemStore::new(None).0,
+        };
+        Self { state: Mutex::new(state), work: Notify::new() }
+    }
+
     /// Syncs what is submitted, batch after batch, and lets others run in between.
     pub(crate) async fn run(self: Arc<Self>) {
         loop {
-            self.work.notified().await;
+            self.submitted().await;
             while self.sync() {
                 tokio::task::yield_now().await;
             }
@@ -91,7 +115,7 @@ impl Disk {
 
     /// Says this in the committer's place.
     pub(crate) fn fail_with(&self, error: StoreError) {
-        self.announcer.failed(error);
+        self.announcer().failed(error);
     }
 
     /// The next recovery fails.
@@ -116,13 +140,13 @@ impl Disk {
 
     pub(crate) fn set_room(&self, room: Room) {
         self.state().room = room;
-        self.announcer.turn_wanted();
+        self.announcer().turn_wanted();
     }
 
     /// The next turn finds this moved.
     pub(crate) fn move_message(&self, moved: Moved) {
         self.state().to_move.push(moved);
-        self.announcer.turn_wanted();
+        self.announcer().turn_wanted();
     }
 
     /// What the owners said to what was moved.
@@ -132,16 +156,41 @@ impl Disk {
 
     /// The live messages on disk.
     pub(crate) fn messages(&self) -> Vec<RecoveredMessage> {
-        self.state().messages.values().copied().collect()
+        self.recovered().messages
     }
 
     /// The body of a message that was on disk, ever.
     pub(crate) fn body_of(&self, id: Id) -> Option<Bytes> {
-        self.state().bodies.get(&id).cloned()
+        self.state().synced.body(id, Place::default()).read().ok().map(|record| record.body)
     }
 
-    fn sync(&self) -> bool {
-        let synced = {
+    /// Returns when something was submitted, or may have been.
+    pub(crate) async fn submitted(&self) {
+        self.work.notified().await;
+    }
+
+    /// Whether it has failed, and nothing has recovered since.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state().failed
+    }
+
+    /// What a start would find.
+    pub(crate) fn recovered(&self) -> Recovered {
+        self.state().synced.recovered()
+    }
+
+    /// The process is gone: of what it had submitted, so many batches were written all the same, and it was not told.
+    pub(crate) fn crash(&self, written: usize) {
+        let mut state = self.state();
+        let written = written.min(state.pending.len());
+        let batches: Vec<_> = state.pending.drain(..written).collect();
+        batches.into_iter().for_each(|(position, ops)| state.synced.replay(position, ops));
+        state.pending.clear();
+    }
+
+    /// Syncs the next batch that was submitted, if there is one, and says so.
+    pub(crate) fn sync(&self) -> bool {
+        let (outcome, announcer) = {
             let mut state = self.state();
             if state.held || state.failed {
                 return false;
@@ -149,20 +198,21 @@ impl Disk {
             let Some((position, ops)) = state.pending.pop_front() else { return false };
             state.batches += 1;
             let number = state.batches;
-            if state.fail_at.remove(&number) {
-                state.failed = true;
-                None
-            } else {
-                ops.into_iter().for_each(|op| state.apply(op));
-                state.durable = position;
-                Some(position)
+            state.failed = state.fail_at.remove(&number);
+            if !state.failed {
+                state.synced.replay(position, ops);
             }
+            ((!state.failed).then_some(position), Arc::clone(&state.announcer))
         };
-        match synced {
-            Some(position) => self.announcer.durable(position),
-            None => self.announcer.failed(io_error()),
+        match outcome {
+            Some(position) => announcer.durable(position),
+            None => announcer.failed(io_error()),
         }
         true
+    }
+
+    fn announcer(&self) -> Arc<Announcer> {
+        Arc::clone(&self.state().announcer)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -179,36 +229,10 @@ fn io_error() -> StoreError {
 }
 
 impl State {
-    fn apply(&mut self, op: Op) {
-        match op {
-            Op::Message(stored, message) => {
-                let entry = message.recovered(&stored);
-                self.bodies.insert(stored.id, message.body);
-                match message.unit {
-                    Some(unit) => self.units.entry(unit).or_default().0.push(entry),
-                    None => drop(self.messages.insert(entry.id, entry)),
-                }
-            }
-            Op::Keyed(Some(unit), change) => self.units.entry(unit).or_default().1.push(change),
-            Op::Keyed(None, change) => self.set(change),
-            Op::Commit(Commit { unit, kills, changes }) => {
-                let (messages, written) = unit.and_then(|unit| self.units.remove(&unit)).unwrap_or_default();
-                self.messages.extend(messages.into_iter().map(|message| (message.id, message)));
-                for kill in kills {
-                    self.messages.remove(&kill.id);
-                }
-                written.into_iter().chain(changes).for_each(|change| self.set(change));
-            }
-            Op::BackOut(unit, _) => drop(self.units.remove(&unit)),
-            Op::Prepare(_) | Op::Moved(_) => {}
-        }
-    }
-
-    fn set(&mut self, KeyedChange { key, value }: KeyedChange) {
-        match value {
-            Some(value) => self.keyed.insert(key, value),
-            None => self.keyed.remove(&key),
-        };
+    fn start(&mut self) -> (MemStore, Recovered) {
+        self.pending.clear();
+        self.failed = false;
+        self.synced.start_from()
     }
 }
 
@@ -230,7 +254,7 @@ impl Store for Faulty {
     }
 
     fn durable(&self) -> Position {
-        self.disk.state().durable
+        self.disk.state().synced.durable()
     }
 
     fn in_flight(&self) -> usize {
@@ -258,17 +282,10 @@ impl Store for Faulty {
         if std::mem::take(&mut state.recovery_fails) {
             return Err(io_error());
         }
-        self.inner.recover()?;
-        state.pending.clear();
-        state.units.clear();
-        state.failed = false;
-        state.durable = self.inner.durable();
-        Ok(Recovered {
-            keyed: state.keyed.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
-            messages: state.messages.values().copied().collect(),
-            prepared: Vec::new(),
-            restored: false,
-        })
+        let (inner, recovered) = state.start();
+        drop(state);
+        self.inner = inner;
+        Ok(recovered)
     }
 
     fn entries(&mut self, owner: OwnerId) -> EntriesTicket {

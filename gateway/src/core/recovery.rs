@@ -27,6 +27,7 @@ use super::tokens::Tokens;
 use super::turn::{Core, Wiring};
 use crate::clock::{self, Moment};
 use crate::service::Identity;
+use crate::system;
 
 /// Time between the beginnings of two recoveries: a disk that fails again at once must not keep the process busy with
 /// nothing else.
@@ -172,7 +173,7 @@ impl Core {
             Made::of(store, recovered, &*machinery)
         };
         let cannot = || format!("the journal cannot be written ({error}), nor can the store recover");
-        let made = tokio::task::spawn_blocking(recover).await.with_context(cannot)?.with_context(cannot)?;
+        let made = system::blocking(recover).await.with_context(cannot)?.with_context(cannot)?;
         made.durable(&wiring, &durable).await.with_context(cannot)?;
         lasting.recoveries.count += 1;
         lasting.recoveries.last = Some((error, clock::now().wall_ms));

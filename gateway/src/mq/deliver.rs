@@ -17,6 +17,7 @@ use store::{Id, Position};
 
 use super::convert::{self, Kept};
 use crate::core::{Bodies, CoreHandle, MqReply, Records, Share};
+use crate::system;
 
 /// What became of an answer.
 #[expect(clippy::large_enum_variant, reason = "moved once or twice; a box would be one allocation a call")]
@@ -114,7 +115,7 @@ async fn message(
         return Delivered::Reply { reply: reply(&got, md, body, wanted, buffer_length), context, share };
     }
     let read = got.clone();
-    let made = tokio::task::spawn_blocking(move || reply(&read, md, body, wanted, buffer_length)).await;
+    let made = system::blocking(move || reply(&read, md, body, wanted, buffer_length)).await;
     match made {
         Ok(reply) => Delivered::Reply { reply, context, share },
         Err(panicked) => damaged(&got, &panicked),

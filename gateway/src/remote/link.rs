@@ -4,6 +4,7 @@ use mq_client::{ClientError, Connection};
 use mq_wire::{CloseOptions, Mqod, ObjectName, ObjectType, OpenOptions, QMgrName, QName, Reason, Selector};
 
 use super::settings::RemoteSettings;
+use crate::net;
 
 /// A connection, and who is at its other end.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Link {
         let mut wrong = Vec::new();
         for address in &settings.addresses {
             let options = settings.connect_options(address);
-            let connected = match Connection::connect(&options).await {
+            let connected = match net::connect(&options).await {
                 Ok(connection) => Self::introduced(connection, address.to_string()).await,
                 Err(error) => Err(error.to_string()),
             };

@@ -82,7 +82,7 @@ impl Identity {
 
 fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)?;
+    crate::system::random(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -2,7 +2,6 @@
 //! are at the other ends.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use device_sim::device::{self as sim, Device, DeviceOptions, NewPut};
@@ -48,10 +47,18 @@ impl Running {
         let registry = Arc::new(Registry::with_shipped());
         let reload = ReloadExits { file: None, overrides: crate::config::Overrides::default(), registry };
         let rule = Registry::with_shipped().rule("fleet", "", Duration::from_secs(1)).unwrap();
-        let mut service = Service::new(&config, parts, Arc::new(chain), Arc::new(rule), reload).unwrap();
+        let mut service = Service::new(
+            &config,
+            parts,
+            Arc::new(chain),
+            Arc::new(rule),
+            reload,
+            Sockets::listen(&config).unwrap(),
+        )
+        .unwrap();
         let core_task = tokio::spawn(core.serve());
         service.start(&config).await.unwrap();
-        service.backend.serving.store(true, Ordering::Release);
+        service.serving(true);
         Self { service, core_task, disk, folder }
     }
 
