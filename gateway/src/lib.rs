@@ -37,6 +37,8 @@ mod net;
 mod outbox;
 mod remote;
 mod service;
+#[cfg(test)]
+mod simulation;
 mod source;
 mod system;
 
