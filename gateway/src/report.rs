@@ -135,6 +135,8 @@ pub struct AreaReport {
     pub parked_bytes: u64,
     /// Messages that have ended, and for which a report or a dead letter is still owed.
     pub owed: u64,
+    /// Puts of devices that are answered when they are in their queue manager.
+    pub puts_waiting: u64,
     /// Times at which the index of a device left memory, since the start.
     pub evictions: u64,
     /// Times at which it came back.

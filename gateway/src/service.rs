@@ -168,8 +168,9 @@ pub(crate) async fn core_on(
 ) -> anyhow::Result<(Core, Parts)> {
     let bodies = Bodies::new(config.limits.in_flight_bytes_max);
     let (arrived, serving) = <(Arc<Notify>, Arc<AtomicBool>)>::default();
-    let outboxes: BTreeMap<String, Arc<OutboxBell>> =
-        config.sources.iter().map(|source| (config.source_name(source), Arc::default())).collect();
+    let bell = |source: &SourceSection| OutboxBell { put_wait: source.put_wait, ..OutboxBell::default() };
+    let bells = config.sources.iter().map(|source| (config.source_name(source), Arc::new(bell(source))));
+    let outboxes: BTreeMap<String, Arc<OutboxBell>> = bells.collect();
     let wiring = Wiring {
         announcer,
         arrived: Arc::clone(&arrived),

@@ -68,6 +68,12 @@ const METRICS: &[Metric] = &[
         "Ends for which a report or a dead letter is still owed.",
         |r| r.area.owed,
     ),
+    (
+        "mqe_device_puts_waiting",
+        Kind::Gauge,
+        "Puts of devices that are answered when they are in their queue manager.",
+        |r| r.area.puts_waiting,
+    ),
     ("mqe_store_messages", Kind::Gauge, "Live messages in the store.", |r| r.store.messages),
     ("mqe_store_live_bytes", Kind::Gauge, "Bytes of live records.", |r| r.store.live_bytes),
     ("mqe_store_keys", Kind::Gauge, "Keys of keyed state in the store.", |r| r.store.keys),

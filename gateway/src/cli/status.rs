@@ -89,6 +89,9 @@ fn layout(r: &StatusReport) -> String {
             bytes(r.area.parked_bytes)
         );
     }
+    if r.area.puts_waiting > 0 {
+        let _ = writeln!(out, "puts           {} wait for their queue manager", r.area.puts_waiting);
+    }
     if r.area.owed > 0 {
         let _ = writeln!(out, "owed           {} reports and dead letters", r.area.owed);
     }

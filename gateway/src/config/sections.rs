@@ -116,6 +116,8 @@ section! {
         outbox_bytes_max: u64 = 256 << 20, in 4096..=1 << 50;
         /// What becomes of puts of devices while the source is stopped.
         puts_when_stopped: PutsWhenStopped = PutsWhenStopped::Keep;
+        /// Whether a device's put is answered when it is in this queue manager, instead of when it is in the outbox.
+        put_wait: bool = false;
         /// Whose user id the messages of devices bear.
         context: MessageContext = MessageContext::Default;
     }

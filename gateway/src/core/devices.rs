@@ -6,7 +6,7 @@ use mqe::area::{Accepted, PutGone, Undelivered};
 use mqe::frame::{FRAME_BYTES_MAX, Frame, PutOutcome};
 use mqe::{ConnId, DeviceMessage, DeviceName, RequestId, Uid};
 use qmgr::{PutContext, Putter, Rights, UnitPut};
-use store::{BodyRef, Commit, Record, UnitId};
+use store::{BodyRef, Commit, Id, Record, UnitId};
 
 use super::command::{Command, DeadLetter, DevicePut, DevicePutBody, RejectedMessage};
 use super::lanes::Lane;
@@ -60,19 +60,30 @@ impl Core {
             }
             self.device_message(device, body, unit, &mut commit, turn)
         });
-        if let Err(reason) = written {
-            new_token.iter().for_each(|token| self.tokens.forget(token));
-            self.drop_unit(unit, turn);
-            let (batch, out) = (&mut turn.batch, &mut turn.area);
-            if is_temporary(reason) {
-                self.area.put_busy(conn, request, sequence, busy_retry_ms(conn), out);
-                return false;
+        let entry = match written {
+            Ok(entry) => entry,
+            Err(reason) => {
+                new_token.iter().for_each(|token| self.tokens.forget(token));
+                self.drop_unit(unit, turn);
+                let (batch, out) = (&mut turn.batch, &mut turn.area);
+                if is_temporary(reason) {
+                    self.area.put_busy(conn, request, sequence, busy_retry_ms(conn), out);
+                    return false;
+                }
+                tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
+                self.area.put_refused(conn, request, sequence, reason, batch, out);
+                return true;
             }
-            tracing::info!(%device, %sequence, %reason, "a put of the device is refused");
-            self.area.put_refused(conn, request, sequence, reason, batch, out);
-            return true;
-        }
-        match self.area.put_in_unit(conn, sequence, &mut commit) {
+        };
+        let decided = match entry {
+            Some(entry) => self.area.put_in_unit_with_entry(conn, sequence, entry, &mut commit),
+            None => self.area.put_in_unit(conn, sequence, &mut commit),
+        };
+        match decided {
+            Ok(()) if entry.is_some() => {
+                self.make_real(commit, turn);
+                self.area.put_waits(turn.mqe_now(), conn, request, sequence);
+            }
             Ok(()) => {
                 self.make_real(commit, turn);
                 let (batch, out) = (&turn.batch, &mut turn.area);
@@ -90,7 +101,8 @@ impl Core {
         true
     }
 
-    /// Where a device's message goes: another device of this gateway, or wherever name resolution says.
+    /// Where a device's message goes: another device of this gateway, or wherever name resolution says. Gives the entry of
+    /// an outbox for whose end the answer waits, if it does.
     fn device_message(
         &mut self,
         device: DeviceName,
@@ -98,14 +110,14 @@ impl Core {
         unit: UnitId,
         commit: &mut Commit,
         turn: &mut Turn,
-    ) -> Result<(), Reason> {
+    ) -> Result<Option<Id>, Reason> {
         let DevicePutBody { queue, q_mgr, message, .. } = body;
         // A device that bears the name of this queue manager or of the gateway takes none of their messages.
         let is_ours = q_mgr == self.queue_manager.name() || self.wiring.names.contains(&q_mgr);
         let is_named = !q_mgr.is_blank() && !is_ours;
         let other = DeviceName::try_from(q_mgr).ok().filter(|_| is_named);
         if let Some(other) = other.filter(|other| self.area.device(other).is_some()) {
-            return self.give_to_device(&other, message, unit, commit, turn);
+            return self.give_to_device(&other, message, unit, commit, turn).map(|()| None);
         }
         if let Some(source) = self.source_of(&q_mgr).filter(|_| is_named) {
             return self.put_into_outbox(&source, &device, QMgrName::BLANK, message, unit, turn);
@@ -113,14 +125,14 @@ impl Core {
         if let Some(source) = self.wiring.device_puts.clone().filter(|_| !is_ours) {
             // A device that has not been heard of may be one by its name; any other name is MQ's to know.
             if let Some(other) = other.filter(|other| self.area.may_enrol(other)) {
-                return self.give_to_device(&other, message, unit, commit, turn);
+                return self.give_to_device(&other, message, unit, commit, turn).map(|()| None);
             }
             return self.put_into_outbox(&source, &device, q_mgr, message, unit, turn);
         }
         let is_ours = !is_named;
         let Some((md, payload)) = message.to_mq_with_properties(turn.now.wall_ms) else {
             // Expired on its way: taken, and nothing to put.
-            return Ok(());
+            return Ok(None);
         };
         let putter = Putter {
             // The authenticated name, never the device's word (DESIGN.md 6).
@@ -134,10 +146,10 @@ impl Core {
         let (now, file) = (turn.qmgr_now(), message.file.clone());
         let batch = &mut turn.batch;
         match self.queue_manager.put_in_unit_with_file(now, &putter, put, file, commit, batch) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(None),
             // Not a queue manager that MQ knows: perhaps a device that has not been heard of.
             Err(Reason::UNKNOWN_REMOTE_Q_MGR) if !is_ours => match DeviceName::try_from(q_mgr) {
-                Ok(other) => self.give_to_device(&other, message, unit, commit, turn),
+                Ok(other) => self.give_to_device(&other, message, unit, commit, turn).map(|()| None),
                 Err(_) => Err(Reason::UNKNOWN_REMOTE_Q_MGR),
             },
             Err(reason) => Err(reason),

@@ -26,6 +26,8 @@ pub(crate) struct OutboxBell {
     pub(crate) rung: Notify,
     /// The source is stopped, and puts of devices are to be refused meanwhile.
     pub(crate) closed: AtomicBool,
+    /// Devices are answered when their puts are in the queue manager.
+    pub(crate) put_wait: bool,
 }
 
 /// Which queue manager each source leads to. What a source said last counts until it says something else, also over
@@ -116,13 +118,13 @@ impl Core {
                 return;
             }
             OutboxCommand::End { source, number, ids, answer } => {
-                self.outbox.end(&source, number, &ids, &mut commit);
+                self.end_entries(&source, number, &ids, &mut commit, turn);
                 reply(answer, needs);
             }
             OutboxCommand::Cleared { source, drained, answer } => {
                 let TargetState { q_mgr_id, committed, in_flight } = self.outbox.state(&source);
                 if drained {
-                    self.outbox.end(&source, committed + 1, &in_flight, &mut commit);
+                    self.end_entries(&source, committed + 1, &in_flight, &mut commit, turn);
                 } else {
                     self.outbox.begin(&source, &q_mgr_id, committed, &mut commit);
                 }
@@ -144,6 +146,13 @@ impl Core {
             }
         }
         turn.batch.commit(commit);
+    }
+
+    /// Entries that were put end, and devices hear of those that they wait for.
+    fn end_entries(&mut self, source: &str, number: u64, ids: &[Id], commit: &mut Commit, turn: &mut Turn) {
+        if self.outbox.end(source, number, ids, commit) {
+            self.area.entries_ended(ids, None, commit, &turn.batch, &mut turn.area);
+        }
     }
 
     /// Answers for batches whose entries are with the store.
@@ -169,7 +178,7 @@ impl Core {
         self.targets.of(q_mgr).map(str::to_owned)
     }
 
-    /// A put of a device for another queue manager.
+    /// A put of a device for another queue manager. Gives the entry for whose end its answer waits, if it does.
     pub(super) fn put_into_outbox(
         &mut self,
         source: &str,
@@ -178,14 +187,16 @@ impl Core {
         message: DeviceMessage,
         unit: UnitId,
         turn: &mut Turn,
-    ) -> Result<(), Reason> {
-        let closed = self.wiring.outboxes.get(source).is_some_and(|bell| bell.closed.load(Ordering::Acquire));
-        if closed {
+    ) -> Result<Option<Id>, Reason> {
+        let bell = self.wiring.outboxes.get(source);
+        let put_wait = bell.is_some_and(|bell| bell.put_wait);
+        if bell.is_some_and(|bell| bell.closed.load(Ordering::Acquire)) {
             // The device keeps it, and comes again.
             return Err(Reason::Q_MGR_QUIESCING);
         }
         let entry = OutboxEntry { kind: EntryKind::Put, device: Some(*device), q_mgr, message };
-        self.enter(source, Some(device), &entry, unit, turn)
+        let id = self.enter(source, Some(device), &entry, unit, turn)?;
+        Ok(Some(id).filter(|_| put_wait))
     }
 
     /// Enters something in a unit.
@@ -196,9 +207,9 @@ impl Core {
         entry: &OutboxEntry,
         unit: UnitId,
         turn: &mut Turn,
-    ) -> Result<(), Reason> {
+    ) -> Result<Id, Reason> {
         let entered = self.outbox.put(source, device, entry, unit, &mut turn.batch);
-        entered.map(drop).map_err(|error| {
+        entered.map_err(|error| {
             tracing::warn!(%error, "nothing can be entered");
             match error {
                 OutboxError::Full { .. } => Reason::Q_FULL,

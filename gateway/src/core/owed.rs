@@ -107,7 +107,7 @@ impl Core {
             let ReportMessage { queue, q_mgr, md, body } = report;
             let message = DeviceMessage::from_mq(queue, this, &md, body, turn.now.wall_ms);
             let entry = OutboxEntry { kind: EntryKind::Report, device: Some(*device), q_mgr, message };
-            return self.enter(&source, Some(device), &entry, unit, turn);
+            return self.enter(&source, Some(device), &entry, unit, turn).map(drop);
         }
         let (now, expiry) = (turn.qmgr_now(), md.expiry);
         self.queue_manager.report_in_unit(now, kind, &md, &data, expiry, commit, &mut turn.batch);
@@ -135,6 +135,6 @@ impl Core {
             q_mgr: QMgrName::BLANK,
             message,
         };
-        self.enter(&source, Some(device), &entry, unit, turn)
+        self.enter(&source, Some(device), &entry, unit, turn).map(drop)
     }
 }

@@ -14,7 +14,7 @@ use anyhow::Context;
 use mqe::area::Area;
 use mqe::outbox::Outbox;
 use qmgr::QueueManager;
-use store::{Batch, Id, Position, Recovered, Store, StoreError, Watch};
+use store::{Batch, Commit, Id, Position, Recovered, Store, StoreError, Watch};
 use tokio_util::task::TaskTracker;
 
 use super::cold::ColdCounts;
@@ -59,6 +59,27 @@ pub(super) struct Made {
     first: Position,
 }
 
+impl Machines {
+    /// A salvaged store has given its messages new ids: puts that wait for entries by their old ones would wait for ever. They
+    /// count as taken, since what was saved goes on to its queue manager; what was lost is in the salvage's list. Refused, most
+    /// of them would be put once more.
+    fn end_lost_waits(&mut self, batch: &mut Batch) {
+        let Self { area, outbox, .. } = self;
+        let lost: Vec<Id> = area.awaited_entries().filter(|id| !outbox.has(*id)).collect();
+        if lost.is_empty() {
+            return;
+        }
+        tracing::error!(
+            puts = lost.len(),
+            "puts that devices wait for are not known by their ids, as after a salvage: they count as taken"
+        );
+        let mut commit = Commit::default();
+        // Nobody is connected yet.
+        area.entries_ended(&lost, None, &mut commit, batch, &mut Vec::new());
+        batch.commit(commit);
+    }
+}
+
 impl Made {
     /// Makes the machines and hands their first batch over. Takes its time where there is much: not for a runtime's
     /// thread.
@@ -69,6 +90,7 @@ impl Made {
     ) -> anyhow::Result<Self> {
         let mut batch = store.begin();
         let mut machines = machinery.machines(&recovered, clock::now(), &mut batch)?;
+        machines.end_lost_waits(&mut batch);
         let remotes = Remotes::recover(&recovered, &mut machines.area)?;
         let tokens = Tokens::recover(&recovered);
         let targets = Targets::recover(&recovered);

@@ -63,6 +63,7 @@ impl Core {
             parked: self.area.parked_totals().0,
             parked_bytes: self.area.parked_totals().1,
             owed: self.area.owed() as u64,
+            puts_waiting: self.area.puts_waiting() as u64,
             evictions,
             loads,
             rebuilds,

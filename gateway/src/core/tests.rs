@@ -2,6 +2,7 @@
 //! here is what must be one step over several.
 
 mod cold;
+mod outbox;
 pub(crate) mod read_first;
 mod recovery;
 
@@ -16,7 +17,7 @@ use mq_wire::{
 };
 use mq_wire::{ObjectName, OpenOptions, PutOptions, QName, Reader, Reason, ReportOptions, UserId};
 use mqe::area::{Area, AreaSettings, Onboarding};
-use mqe::outbox::Outbox;
+use mqe::outbox::{Outbox, TargetSettings};
 use mqe::{DeviceName, StoreIdentity};
 use mqe_exits::{Direction, ExitMessage, Origin};
 use qmgr::{CallId, ConnId, Holder, QueueManager, Reply, Rights, Settings, Verb};
@@ -29,6 +30,7 @@ use super::command::{
     Command, Delivery, HandOver, HandedOver, LockedBody, MqReply, Refused, RefusedBy, TakenKey, ToMq,
 };
 use super::durable::Announcer;
+use super::outbox::OutboxBell;
 use super::recovery::{Machinery, Machines, Made};
 use super::turn::{Core, Turn, Wiring};
 use crate::clock::Moment;
@@ -64,7 +66,8 @@ impl Machinery for TestMachinery {
         (self.area)(&mut settings);
         let mqe_now = mqe::Now { wall_ms: now.wall_ms, instant: now.instant };
         let area = Area::new(settings, recovered, mqe_now, batch)?;
-        let outbox = Outbox::new(&[], recovered, batch)?;
+        let target = TargetSettings { name: "hq".to_owned(), messages_max: 100, bytes_max: 1 << 20 };
+        let outbox = Outbox::new(&[target], recovered, batch)?;
         Ok(Machines { queue_manager, area, outbox, identity })
     }
 }
@@ -75,7 +78,8 @@ fn wiring(announcer: Arc<Announcer>) -> Wiring {
         arrived: Arc::default(),
         bodies: Bodies::new(1 << 20),
         names: Arc::from([name("GATE1")]),
-        outboxes: Default::default(),
+        outboxes: [("hq".to_owned(), Arc::new(OutboxBell { put_wait: true, ..OutboxBell::default() }))]
+            .into(),
         device_puts: None,
         serving: Arc::new(AtomicBool::new(true)),
         machinery: Arc::new(PLAIN),

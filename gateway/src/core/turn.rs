@@ -459,14 +459,14 @@ impl Core {
             }
             Command::Device { conn, request, frame } => self.device_request(conn, request, frame, turn),
             Command::DevicePutsArrived { conn, puts, answer } => {
-                let check = |(request, sequence)| match self.area.put_arrived(
-                    conn,
-                    request,
-                    sequence,
-                    &mut turn.area,
-                ) {
-                    PutCheck::New(device) => Some(device),
-                    PutCheck::Done => None,
+                let now = turn.mqe_now();
+                let check = |(request, sequence)| {
+                    match self.area.put_arrived(conn, request, sequence, &mut turn.area) {
+                        PutCheck::New(device) => return Some(device),
+                        PutCheck::Waits => self.area.put_waits(now, conn, request, sequence),
+                        PutCheck::Done => {}
+                    }
+                    None
                 };
                 reply(answer, puts.into_iter().map(check).collect());
             }

@@ -14,6 +14,7 @@ mod graceful_stop;
 mod interop;
 mod mqi;
 mod mqsc_scripts;
+mod outbox;
 mod remote;
 mod start_errors;
 

@@ -222,6 +222,8 @@ pub struct Area {
     clearing: BTreeSet<u32>,
     cold: cold::Cold,
     debts: owed::Debts,
+    /// Puts that are answered when these entries of the outbox end.
+    put_waits: BTreeMap<Id, puts::PutWait>,
     parked: park::Parked,
     /// Devices that are not known, and for which messages are parked.
     parked_numbers: BTreeSet<u32>,

@@ -334,6 +334,11 @@ impl Outbox {
         Some(wait)
     }
 
+    /// Whether an entry waits, for whatever target.
+    pub fn has(&self, id: Id) -> bool {
+        self.targets.values().any(|target| target.entries.contains_key(&id))
+    }
+
     /// When something that is held back may go on.
     pub fn next_due(&self, target: &str) -> Option<Instant> {
         self.targets.get(target)?.holds.values().map(|hold| hold.until).min()

@@ -13,6 +13,7 @@ mod memory;
 mod moved;
 mod owed;
 mod pair;
+mod put_wait;
 mod random;
 mod rest;
 mod room;

@@ -13,15 +13,15 @@ use crate::core::handle::CoreHandle;
 use crate::core::lanes::{Lane, Stopped};
 
 /// A core that serves, on a store that fails.
-struct Live {
-    root: CoreHandle,
-    disk: Arc<Disk>,
+pub(super) struct Live {
+    pub(super) root: CoreHandle,
+    pub(super) disk: Arc<Disk>,
     serving: Arc<AtomicBool>,
     core: JoinHandle<anyhow::Result<Core>>,
 }
 
 impl Live {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let (announcer, durable) = Announcer::new();
         let (store, recovered, disk) = Faulty::new(Arc::clone(&announcer));
         tokio::spawn(Arc::clone(&disk).run());
@@ -36,7 +36,7 @@ impl Live {
         self.root.inquire(|answer| Command::Status { answer }).await.unwrap()
     }
 
-    async fn end(self) -> Core {
+    pub(super) async fn end(self) -> Core {
         self.root.newest().await.unwrap().send(Lane::Control, Command::Stop).await.unwrap();
         self.core.await.unwrap().unwrap()
     }

@@ -156,6 +156,8 @@ pub(super) struct Link {
     pub(super) busy: Option<Sequence>,
     /// Puts that were let through and not answered.
     pub(super) puts_in_flight: u32,
+    /// Of these, those that wait for the end of their entries in the outbox, and until when.
+    pub(super) put_waits: BTreeMap<Sequence, (RequestId, Instant)>,
     /// The newest position at which something of the device changed: "already gone" and "none" depend on it (ONCE.md 1).
     pub(super) newest: Position,
 }

@@ -77,6 +77,7 @@ impl Area {
             if over {
                 self.end_wait(number, out);
             }
+            self.end_put_waits(number, now.instant, out);
             self.resend(number, now, out);
             self.set_timer_after(number, Some(now.instant));
         }
@@ -186,7 +187,8 @@ impl Area {
         // A letter to the dead-letter queue is tried again whether the device is there or not.
         let again = live.doubt.values().filter(|doubt| resumed || doubt.rejected.is_some());
         let again = again.filter_map(|doubt| doubt.sent).min().map(|sent| sent + resend_after);
-        let at = [wait, again].into_iter().flatten().min();
+        let put = live.link.as_ref().and_then(|link| link.put_waits.values().map(|(_, until)| *until).min());
+        let at = [wait, again, put].into_iter().flatten().min();
         let at = at.map(|at| handled.map_or(at, |handled| at.max(handled + Duration::from_millis(1))));
         if at != live.timer {
             if let Some(old) = live.timer {

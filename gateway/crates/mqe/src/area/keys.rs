@@ -5,7 +5,7 @@
 //! | `dD` name | version, number, incarnations given and in force, session of the last RESUME, flags |
 //! | `dM` number | mark: when, then priority and order key of each; 255 and the id of those below it that were not handed out |
 //! | `dC` number | counters; there from the first one on that is not 0. The first is not used: what was taken in follows from the others |
-//! | `dP` number incarnation | put mark |
+//! | `dP` number incarnation | put mark: highest sequence, gaps below it, refusals, and puts that wait for an entry of the outbox |
 //! | `dT` number id | tombstone: when |
 //! | `dX` number | purge: up to which id, then the ids that stay |
 //! | `dO` id | owed for a message that has ended: what (1), reason (4), the device's name |

@@ -85,8 +85,11 @@ impl Area {
         commit.remove(keys::mark(number));
         commit.remove(keys::counters(number));
         commit.remove(keys::clearing(number));
-        for (incarnation, _) in &found.puts {
+        for (incarnation, mark) in &found.puts {
             commit.remove(keys::puts(number, *incarnation));
+            for (_, entry) in mark.waits() {
+                self.put_waits.remove(&entry);
+            }
         }
         for id in found.live.iter().flat_map(|live| &live.tombs) {
             commit.remove(keys::tombstone(number, *id));

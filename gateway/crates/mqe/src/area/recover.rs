@@ -15,7 +15,7 @@ use super::index::Index;
 use super::intake::{REPORTS_TAG, Written};
 use super::owed::Debts;
 use super::park::Parked;
-use super::puts::{CREDIT_MAX, PutMark};
+use super::puts::{CREDIT_MAX, PutMark, PutWait};
 use super::queue::Entry;
 use super::{Area, AreaSettings, NonPersistent, keys};
 use crate::{DecodeError, DeviceName, Incarnation, Now};
@@ -88,6 +88,7 @@ impl Area {
             clearing: BTreeSet::new(),
             cold: Cold::new(now),
             debts: Debts::default(),
+            put_waits: BTreeMap::new(),
             parked: Parked::new(now),
             parked_numbers: BTreeSet::new(),
         };
@@ -249,9 +250,14 @@ impl Area {
             Some(keys::PUTS) => {
                 let incarnation = u32::try_from(more).map_err(|_| unknown())?;
                 let mark = PutMark::from_bytes(value).map_err(unreadable)?;
+                let incarnation = Incarnation(incarnation);
+                self.put_waits.extend(
+                    mark.waits()
+                        .map(|(sequence, id)| (id, PutWait { device: number, incarnation, sequence })),
+                );
                 // The keys come in the order of the incarnations.
                 let mut puts = std::mem::take(&mut device.puts).into_vec();
-                puts.push((Incarnation(incarnation), mark));
+                puts.push((incarnation, mark));
                 device.puts = puts.into_boxed_slice();
             }
             Some(keys::CLEARING) => {

@@ -1,5 +1,7 @@
 //! HELLO, RESUME and the end of a connection: sessions, incarnations, fencing (ONCE.md 2).
 
+use std::collections::BTreeMap;
+
 use store::{Batch, Commit, Position};
 
 use super::counters::Counter;
@@ -97,6 +99,7 @@ impl Area {
             get: None,
             busy: None,
             puts_in_flight: 0,
+            put_waits: BTreeMap::new(),
             newest,
         });
         if let Some(old) = old {

@@ -149,6 +149,12 @@ impl Disk {
         self.bodies[&id].clone()
     }
 
+    /// The first durable key that begins so, with its value.
+    pub(super) fn first(&self, prefix: &[u8]) -> Option<(Vec<u8>, Bytes)> {
+        let found = self.keyed.iter().find(|(key, _)| key.starts_with(prefix));
+        found.map(|(key, value)| (key.to_vec(), value.clone()))
+    }
+
     /// Values of the durable keys that begin so.
     pub(super) fn values(&self, prefix: &[u8]) -> Vec<Bytes> {
         let keys = self.keyed.iter().filter(|(key, _)| key.starts_with(prefix));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use mq_wire::{Persistence, QMgrName, QName, Reason};
-use store::{Batch, Commit, Position, UnitId};
+use store::{Batch, Commit, Id, Position, UnitId};
 
 use super::disk::Disk;
 use super::ledger::Ledger;
@@ -21,6 +21,9 @@ use crate::device_end::{
 use crate::frame::{ErrorCode, Frame, Put, PutOutcome};
 use crate::gateway_end::{DeviceConnection, DeviceEvent};
 use crate::{ConnId, DeviceMessage, DeviceName, Now, RequestId, Sequence, StoreIdentity, Uid};
+
+/// Keys that stand for entries of the outbox.
+const ENTRY: &[u8] = b"w";
 
 pub(super) const IDENTITY: StoreIdentity = StoreIdentity([7; 16]);
 
@@ -42,6 +45,8 @@ pub(super) enum Puts {
     Busy,
     /// It stays in the exits.
     Hold,
+    /// Into the outbox; it is answered when the entry has ended.
+    Enter,
 }
 
 #[derive(Debug)]
@@ -315,7 +320,13 @@ impl Pair {
     fn request(&mut self, conn: ConnId, request: RequestId, frame: Frame) {
         match frame {
             Frame::Put(put) => {
-                let check = self.turn(|area, _, _, out| area.put_arrived(conn, request, put.sequence, out));
+                let check = self.turn(|area, now, _, out| {
+                    let check = area.put_arrived(conn, request, put.sequence, out);
+                    if check == PutCheck::Waits {
+                        area.put_waits(now, conn, request, put.sequence);
+                    }
+                    check
+                });
                 if let PutCheck::New(_) = check {
                     self.in_exits.push_back((conn, request, put));
                     if self.puts != Puts::Hold {
@@ -344,7 +355,21 @@ impl Pair {
         let Some((conn, request, put)) = self.in_exits.pop_front() else { return };
         let (sequence, how, key) = (put.sequence, self.puts, self.next_mq);
         self.next_mq += 1;
-        self.turn(|area, _, batch, out| match how {
+        self.turn(|area, now, batch, out| match how {
+            Puts::Enter => {
+                let mut commit = Commit::default();
+                match area.put_in_unit_with_entry(conn, sequence, Id::from_u64(key), &mut commit) {
+                    Ok(()) => {
+                        commit.set([ENTRY, &key.to_be_bytes()].concat(), put.payload.clone());
+                        batch.commit(commit);
+                        area.put_waits(now, conn, request, sequence);
+                    }
+                    Err(PutGone::Seen(outcome)) => {
+                        area.put_answer(conn, request, sequence, outcome, batch, out);
+                    }
+                    Err(PutGone::Fenced) => {}
+                }
+            }
             Puts::Refuse => area.put_refused(conn, request, sequence, Reason::NOT_AUTHORIZED, batch, out),
             Puts::Busy => area.put_busy(conn, request, sequence, 500, out),
             Puts::Take | Puts::Hold => {
@@ -361,6 +386,21 @@ impl Pair {
                 batch.commit(commit);
                 area.put_answer(conn, request, sequence, outcome, batch, out);
             }
+        });
+    }
+
+    /// The oldest entry of the outbox is in MQ, or is refused there, and ends.
+    pub(super) fn drain(&mut self, refused: Option<Reason>) {
+        let Some((key, payload)) = self.disk.first(ENTRY) else { return };
+        let number = key[ENTRY.len()..].try_into().map(u64::from_be_bytes).unwrap();
+        self.turn(|area, _, batch, out| {
+            let mut commit = Commit::default();
+            area.entries_ended(&[Id::from_u64(number)], refused, &mut commit, batch, out);
+            commit.remove(key);
+            if refused.is_none() {
+                commit.set([&b"q"[..], &number.to_be_bytes()].concat(), payload);
+            }
+            batch.commit(commit);
         });
     }
 

@@ -2,7 +2,9 @@
 
 use mq_wire::Reason;
 
-use super::{CREDIT_MAX, Look, PutMark};
+use store::Id;
+
+use super::{CREDIT_MAX, Decision, Look, PutMark};
 use crate::Sequence;
 use crate::frame::PutOutcome;
 
@@ -12,7 +14,8 @@ const REFUSED: Look = Look::Seen(PutOutcome::Refused(Reason::Q_FULL));
 fn mark(steps: &[(u64, bool)]) -> PutMark {
     let mut mark = PutMark::default();
     for (sequence, taken) in steps {
-        mark.record(Sequence(*sequence), (!taken).then_some(Reason::Q_FULL));
+        let decision = if *taken { Decision::Taken } else { Decision::Refused(Reason::Q_FULL) };
+        mark.record(Sequence(*sequence), decision);
     }
     assert_eq!(PutMark::from_bytes(&mark.to_bytes()), Ok(mark.clone()), "survives a restart");
     mark
@@ -45,6 +48,37 @@ fn what_is_below_the_credit_is_not_remembered() {
     check(&[(u64::MAX, true)], 7, Look::TooOld);
     let long = mark(&[(1, true), (10_000, true)]);
     assert!(long.to_bytes().len() <= 10 + 2 * CREDIT_MAX as usize);
+}
+
+/// Ids that are far apart, so that none is taken for another.
+fn entry(number: u64) -> Id {
+    Id::from_u64(number << 40)
+}
+
+#[test]
+fn a_put_waits_for_its_own_entry_and_then_has_an_outcome() {
+    let mut mark = PutMark::default();
+    for sequence in 1..=3 {
+        mark.record(Sequence(sequence), Decision::WithEntry(entry(sequence)));
+        assert_eq!(PutMark::from_bytes(&mark.to_bytes()), Ok(mark.clone()), "survives a restart");
+    }
+    let ended = [
+        mark.entry_ended(2, entry(2), None),
+        mark.entry_ended(3, entry(3), Some(Reason::Q_FULL)),
+        // Not its own, and once more.
+        mark.entry_ended(1, entry(3), None),
+        mark.entry_ended(2, entry(2), None),
+    ];
+    assert_eq!(ended, [true, true, false, false]);
+    assert_eq!([1, 2, 3, 4].map(|of| mark.look(Sequence(of))), [Look::Waits, TAKEN, REFUSED, Look::New]);
+    assert_eq!(mark.waits().collect::<Vec<_>>(), [(1, entry(1))]);
+    let before = mark.to_bytes();
+    for length in before.len() - 13..before.len() {
+        assert!(PutMark::from_bytes(&before[..length]).is_err(), "{length} of {}", before.len());
+    }
+    // What the device has long seen an answer to is not kept.
+    mark.record(Sequence(CREDIT_MAX + 1), Decision::Taken);
+    assert_eq!(mark.waits().count(), 0);
 }
 
 #[test]
