@@ -8,28 +8,27 @@
 //! After a cut: a sync message one further than the journal says which entries are drained; an equal one that they are not;
 //! none that an old unit of work is not finished. If it was cleared while something may be under way, an operator must say.
 
+mod put;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
-use mq_wire::{Mqmd, Mqod, Mqpmo, ObjectName, PutOptions, QMgrName, QName, Reason};
-use mqe::outbox::{EntryKind, OutboxEntry, TargetState};
-use qmgr::ReportMessage;
+use mqe::outbox::{OutboxEntry, TargetState};
 use store::{BodyRef, Id};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-use crate::config::{MessageContext, PutsWhenStopped};
-use crate::core::{
-    Command, CoreHandle, DeadLetter, Lane, NextBatch, OutboxBell, OutboxCommand, Stopped, read,
-};
+use crate::config::PutsWhenStopped;
+use crate::core::{Command, CoreHandle, Lane, NextBatch, OutboxBell, OutboxCommand, Stopped, read};
 use crate::remote::{
     Backoff, Failed, Found, Letters, Link, RemoteSettings, SyncDirection, SyncKey, SyncQueue,
 };
 use crate::source::{SourceControl, State, Wanted, rest};
+
+use put::{Counts, Put};
 
 /// Brings the entries of an outbox to its queue manager.
 pub(crate) struct OutboxTask {
@@ -66,14 +65,6 @@ impl From<Stopped> for Pause {
     fn from(_: Stopped) -> Self {
         Self::Recovery
     }
-}
-
-/// What became of an entry in the unit of work.
-enum Put {
-    /// It is in it, or has nothing to be put any more.
-    Done,
-    /// There is no room for it now.
-    Later(Reason),
 }
 
 impl OutboxTask {
@@ -208,7 +199,7 @@ impl OutboxTask {
         let Some(open) = &mut self.open else { return Ok(Err(Failed::Gone("no connection".to_owned()))) };
         let source = &self.settings.name;
         // Devices of which one has found no room: theirs wait behind it.
-        let (mut done, mut held) = (Vec::new(), BTreeSet::new());
+        let (mut done, mut held, mut counts) = (Vec::new(), BTreeSet::new(), Counts::default());
         for (id, body) in batch.entries {
             let entry = match entry(body).await {
                 Ok(entry) => entry,
@@ -223,7 +214,10 @@ impl OutboxTask {
                 continue;
             }
             match open.put(&self.settings, &entry).await {
-                Ok(Put::Done) => done.push(id),
+                Ok(Put::Done(end)) => {
+                    counts.add(end);
+                    done.push(id);
+                }
                 Ok(Put::Later(reason)) => {
                     tracing::info!(source, %id, queue = %entry.message.queue, %reason, "no room there now");
                     hold(core, source, id).await?;
@@ -248,10 +242,10 @@ impl OutboxTask {
             Err(failed) => return Ok(Err(Failed::Gone(format!("MQCMIT: {}", failed.why())))),
         }
         self.backoff.reset();
-        let (moved, number) = (done.len() as u64, batch.number);
+        let number = batch.number;
         end(core, source, number, done).await?;
         self.control.edit(|report| {
-            report.moved += moved;
+            counts.tell(report);
             report.batch = number;
         });
         Ok(Ok(()))
@@ -359,78 +353,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How long the end of a connection may take.
 const LAST_WORD_MAX: Duration = Duration::from_secs(5);
 
-impl Open {
-    /// Puts an entry in the unit of work.
-    async fn put(&mut self, settings: &RemoteSettings, entry: &OutboxEntry) -> Result<Put, Failed> {
-        let message = &entry.message;
-        let Some((md, body)) = message.to_mq_with_properties(clock::now().wall_ms) else {
-            // Expired on its way: there is nothing to put, as if it had expired on a queue.
-            return Ok(Put::Done);
-        };
-        let refused = match entry.kind {
-            EntryKind::Put => {
-                let to = (message.queue, entry.q_mgr);
-                self.put_for(settings, entry, to, (md.clone(), body.clone())).await?
-            }
-            EntryKind::Report => {
-                let (queue, q_mgr) = (message.queue, entry.q_mgr);
-                self.letters.report(&mut self.link, ReportMessage { queue, q_mgr, md, body }).await?;
-                return Ok(Put::Done);
-            }
-            EntryKind::DeadLetter(reason) => Some((reason, String::new())),
-        };
-        let Some((reason, why)) = refused else { return Ok(Put::Done) };
-        if is_temporary(reason) && entry.kind == EntryKind::Put {
-            return Ok(Put::Later(reason));
-        }
-        if entry.kind == EntryKind::Put {
-            let source = &settings.name;
-            tracing::warn!(source, queue = %message.queue, %reason, why, "a put goes to the dead-letter queue there");
-        }
-        let (queue, q_mgr) = match entry.kind {
-            EntryKind::DeadLetter(_) => (message.via_queue, message.via_qmgr),
-            _ => (message.queue, if entry.q_mgr.is_blank() { self.link.q_mgr } else { entry.q_mgr }),
-        };
-        let dead = DeadLetter { reason, queue, q_mgr, md, body, file: None };
-        Ok(match self.letters.put(&mut self.link, &dead, false).await? {
-            None => Put::Done,
-            Some((reason, why)) => {
-                tracing::warn!(source = settings.name, %reason, why, "the dead-letter queue there takes nothing");
-                Put::Later(reason)
-            }
-        })
-    }
-
-    /// MQPUT1 of a device's message; the reason, if it is refused.
-    async fn put_for(
-        &mut self,
-        settings: &RemoteSettings,
-        entry: &OutboxEntry,
-        (queue, q_mgr): (QName, QMgrName),
-        (mut md, body): (Mqmd, Bytes),
-    ) -> Result<Option<(Reason, String)>, Failed> {
-        let od = Mqod { object_name: ObjectName::from(queue), object_q_mgr_name: q_mgr, ..Mqod::default() };
-        let mut options = PutOptions::SYNCPOINT | PutOptions::FAIL_IF_QUIESCING;
-        if let (MessageContext::SetIdentity, Some(device)) = (settings.context, &entry.device) {
-            options |= PutOptions::SET_IDENTITY_CONTEXT;
-            // The authenticated name, never the device's word (DESIGN.md 6).
-            md.user_identifier = mq_wire::Chars::cut(&device.to_string());
-        }
-        let pmo = Mqpmo { options, ..Mqpmo::default() };
-        match self
-            .link
-            .connection
-            .put1(od, md, pmo, body)
-            .await
-            .map_err(|error| Failed::from(error).in_unit())
-        {
-            Ok(_) => Ok(None),
-            Err(Failed::Refused(reason, why)) => Ok(Some((reason, why))),
-            Err(failed) => Err(failed),
-        }
-    }
-}
-
 /// The entry of a record.
 async fn entry(body: BodyRef) -> Result<OutboxEntry, String> {
     let record = read(body).await.map_err(|error| error.to_string())?;
@@ -448,16 +370,4 @@ async fn end(core: &CoreHandle, source: &str, number: u64, ids: Vec<Id>) -> Resu
     // The next batch is noted behind it, and awaited before anything more is put.
     core.ask(Lane::Complete, end).await?;
     Ok(())
-}
-
-/// Whether there may be room later: a full queue is drained, an inhibited one is allowed again.
-fn is_temporary(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Q_FULL
-            | Reason::PUT_INHIBITED
-            | Reason::Q_SPACE_NOT_AVAILABLE
-            | Reason::STORAGE_NOT_AVAILABLE
-            | Reason::STORAGE_MEDIUM_FULL
-    )
 }

@@ -101,6 +101,8 @@ pub struct SourceReport {
     pub dead_lettered: u64,
     /// Messages discarded since the start, by their report options or by a rule.
     pub discarded: u64,
+    /// Messages of the outbox that had expired before they could be put, since the start.
+    pub expired: u64,
     /// The last batch that is committed in the other queue manager.
     pub batch: u64,
     /// Messages that wait in the outbox.

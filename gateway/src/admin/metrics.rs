@@ -142,6 +142,12 @@ const SOURCES: &[Each<SourceReport>] = &[
         "Messages discarded, as their options or a rule say.",
         |s| s.discarded,
     ),
+    (
+        "mqe_source_messages_expired",
+        Kind::Counter,
+        "Messages of the outbox that had expired before they could be put.",
+        |s| s.expired,
+    ),
     ("mqe_source_messages_waiting", Kind::Gauge, "Messages that wait in the outbox.", |s| s.waiting),
     ("mqe_source_messages_waiting_bytes", Kind::Gauge, "Their bytes.", |s| s.waiting_bytes),
 ];

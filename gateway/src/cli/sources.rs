@@ -109,7 +109,8 @@ fn list(sources: &[SourceReport]) -> String {
                 .next_try_ms
                 .and_then(time)
                 .map_or_else(String::new, |at| at.strftime("%H:%M:%S").to_string());
-            let numbers = [s.moved, s.parked, s.dead_lettered, s.discarded].map(|number| number.to_string());
+            let numbers =
+                [s.moved, s.parked, s.dead_lettered, s.discarded, s.expired].map(|number| number.to_string());
             let head = [&s.name, &s.kind, &s.queue, &s.queue_manager, &s.state].map(Clone::clone);
             let tail = [waiting, next, s.reason.clone().unwrap_or_default()];
             head.into_iter().chain(numbers).chain(tail).collect()
@@ -125,6 +126,7 @@ fn list(sources: &[SourceReport]) -> String {
         "PARKED",
         "DEAD LETTERS",
         "DISCARDED",
+        "EXPIRED",
         "WAITING",
         "NEXT TRY",
         "REASON",

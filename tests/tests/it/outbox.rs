@@ -1,11 +1,14 @@
 //! The outbox of a gateway to another queue manager: puts that wait for it, and what cannot be put as it is.
 
+use std::process::Command;
 use std::time::Duration;
 
+use device_sim::device::{DeviceOptions, Flushed, NewPut, text_message};
 use integration_tests::device::Device;
 use integration_tests::mq::Mq;
 use integration_tests::service::Service;
 use integration_tests::{remote, wait};
+use mq_wire::{Feedback, MsgType, QMgrName, QName, ReportOptions};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -42,6 +45,37 @@ fn texts(mq: &mut Mq, queue: &str) -> Vec<String> {
     mq.drain(queue).iter().map(|got| String::from_utf8_lossy(&got.data).into_owned()).collect()
 }
 
+/// Puts to the queue at the gateway's default, and what became of them.
+#[track_caller]
+fn put(gateway: &Service, name: &str, queue: &str, texts: &[String], change: fn(&mut NewPut)) -> Flushed {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let options = DeviceOptions::new(gateway.devices().to_string(), name.parse().unwrap());
+    let queue = QName::new(queue).unwrap();
+    runtime.block_on(async {
+        let mut device = device_sim::device::Device::open(options).await.unwrap();
+        for text in texts {
+            let mut put =
+                NewPut { queue, queue_manager: QMgrName::BLANK, message: text_message(queue, text.clone()) };
+            change(&mut put);
+            device.put(put).await.unwrap();
+        }
+        let flushed = device.flush(TIME).await.unwrap();
+        device.close(Duration::ZERO).await.unwrap();
+        flushed
+    })
+}
+
+/// A command against the gateway; its output.
+#[track_caller]
+fn tool(gateway: &Service, args: &[&str]) -> String {
+    let mut command = Command::new(GATEWAY);
+    command.args(args).arg("--data").arg(gateway.data()).current_dir(gateway.folder());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
 /// ONCE.md 3: "where a queue waits for MQ before it answers, the answer to a repeat waits too".
 #[test]
 fn a_put_that_waits_is_answered_when_it_is_in_the_queue_manager_also_by_a_gateway_that_was_killed() {
@@ -71,4 +105,35 @@ fn a_put_that_waits_is_answered_when_it_is_in_the_queue_manager_also_by_a_gatewa
     let status = gateway.status();
     assert_eq!(status["area"]["puts_waiting"], 0);
     assert_eq!(outbox(&gateway)["waiting"], 0);
+}
+
+#[test]
+fn a_put_that_expires_in_the_outbox_is_reported_and_counted_apart() {
+    let (hq, gateway) = pair("", "");
+    let late = |put: &mut NewPut| {
+        put.message.expiry_ms = Some(1);
+        if put.message.payload.ends_with(b"report") {
+            put.message.descriptor.report = ReportOptions::EXPIRATION_WITH_FULL_DATA;
+            put.message.descriptor.reply_to_q = QName::new("DEV.QUEUE.2").unwrap();
+            put.message.descriptor.reply_to_q_mgr = QMgrName::new("HQ").unwrap();
+        }
+    };
+    put(&gateway, "DEV00001", "DEV.QUEUE.1", &["late".to_owned(), "late, with a report".to_owned()], late);
+    put(&gateway, "DEV00001", "DEV.QUEUE.1", &["in time".to_owned()], |_| {});
+    let moved = || (outbox(&gateway)["moved"] == 1).then_some(());
+    wait::until("the one in time", TIME, moved);
+    let mut app = Mq::connect(&hq.connect_options("DEV.APP.SVRCONN")).unwrap();
+    assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["in time"]);
+    let reports = app.drain("DEV.QUEUE.2");
+    assert_eq!(reports.len(), 1);
+    let md = &reports[0].md;
+    assert_eq!((md.msg_type, md.feedback), (MsgType::REPORT, Feedback::EXPIRATION));
+    assert_eq!(&reports[0].data[..], b"late, with a report");
+    let outbox = outbox(&gateway);
+    assert_eq!((&outbox["expired"], &outbox["waiting"]), (&Value::from(2), &Value::from(0)));
+    assert!(tool(&gateway, &["sources", "list"]).contains("EXPIRED"));
+    let (_, metrics) = gateway.get("/metrics");
+    let counts = metrics.lines().filter(|line| line.starts_with("mqe_source_messages_expired"));
+    let outbox = counts.filter(|line| line.contains("outbox")).collect::<Vec<_>>();
+    assert!(outbox.len() == 1 && outbox[0].ends_with(" 2"), "{outbox:?}");
 }
