@@ -43,7 +43,7 @@ pub(crate) use durable::{Announcer, Durable};
 pub(crate) use hand_over::{APPL_NAME, dead_letter_message};
 pub(crate) use handle::{ConnectionCount, CoreHandle, Farewell};
 pub(crate) use lanes::{Lane, Stopped};
-pub(crate) use outbox::{NextBatch, OutboxBell, OutboxCommand};
+pub(crate) use outbox::{EndedHere, NextBatch, NextEntry, OutboxBell, OutboxCommand};
 pub(crate) use owed::EXPIRED;
 pub(crate) use recovery::{Machinery, Machines};
 pub(crate) use remote::{RemoteBatch, RemoteState};

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use mq_wire::Reason;
 use mqe::outbox::{OutboxEntry, TargetState};
 use store::{BodyRef, Id};
 use tokio::sync::watch;
@@ -22,7 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::config::PutsWhenStopped;
-use crate::core::{Command, CoreHandle, Lane, NextBatch, OutboxBell, OutboxCommand, Stopped, read};
+use crate::core::{
+    Command, CoreHandle, EndedHere, Lane, NextBatch, NextEntry, OutboxBell, OutboxCommand, Stopped, read,
+};
 use crate::remote::{
     Backoff, Failed, Found, Letters, Link, RemoteSettings, SyncDirection, SyncKey, SyncQueue,
 };
@@ -43,6 +46,8 @@ pub(crate) struct OutboxTask {
     stop: CancellationToken,
     backoff: Backoff,
     open: Option<Open>,
+    /// Why the puts of a device wait, while others go on.
+    held: Option<String>,
 }
 
 /// What there is while it is connected.
@@ -78,7 +83,7 @@ impl OutboxTask {
         stop: CancellationToken,
     ) -> Self {
         let backoff = Backoff::new(&settings.name, &store);
-        Self { core, settings, store, control, bell, limits, stop, backoff, open: None }
+        Self { core, settings, store, control, bell, limits, stop, backoff, open: None, held: None }
     }
 
     /// Runs until the service stops.
@@ -156,8 +161,11 @@ impl OutboxTask {
                 return Ok(());
             }
             self.ready(core).await?;
-            self.control.set(State::Running, None, None);
+            self.control.set(State::Running, self.held.clone(), None);
             let batch = self.next(core).await?;
+            if batch.due.is_none() {
+                self.held = None;
+            }
             if batch.entries.is_empty() {
                 let look = clock::now().instant + LOOK_EVERY;
                 tokio::select! {
@@ -198,33 +206,45 @@ impl OutboxTask {
     async fn bring(&mut self, core: &CoreHandle, batch: NextBatch) -> Result<Result<(), Failed>, Pause> {
         let Some(open) = &mut self.open else { return Ok(Err(Failed::Gone("no connection".to_owned()))) };
         let source = &self.settings.name;
-        // Devices of which one has found no room: theirs wait behind it.
+        // Lanes of which one has found no room: what is behind it waits.
         let (mut done, mut held, mut counts) = (Vec::new(), BTreeSet::new(), Counts::default());
-        for (id, body) in batch.entries {
+        for NextEntry { id, body, lane, awaited } in batch.entries {
+            if held.contains(&lane) {
+                continue;
+            }
             let entry = match entry(body).await {
                 Ok(entry) => entry,
                 Err(why) => {
                     let what = format!("entry {id} of the outbox for {source}: {why}");
+                    self.held = Some(format!("{what}: the puts of its device wait"));
                     core.send(Lane::Control, Command::Damaged { id, what }).await?;
                     hold(core, source, id).await?;
+                    held.insert(lane);
                     continue;
                 }
             };
-            if entry.device.is_some_and(|device| held.contains(&device)) {
-                continue;
-            }
-            match open.put(&self.settings, &entry).await {
+            let queue = entry.message.queue;
+            let why = match open.put(&self.settings, &entry, awaited).await {
                 Ok(Put::Done(end)) => {
                     counts.add(end);
                     done.push(id);
+                    continue;
                 }
-                Ok(Put::Later(reason)) => {
-                    tracing::info!(source, %id, queue = %entry.message.queue, %reason, "no room there now");
-                    hold(core, source, id).await?;
-                    held.extend(entry.device);
-                }
+                Ok(Put::Later(reason)) => format!("no room there now: {reason}"),
+                Ok(Put::Never(reason, why)) => match end_here(core, source, id, reason, entry).await? {
+                    Ok(ended) => {
+                        tracing::warn!(source, %id, %queue, %reason, why, ?ended, "it can never be put there");
+                        self.control.edit(|report| put::tell_ended(ended, report));
+                        continue;
+                    }
+                    Err(kept) => format!("there {reason} ({why}), and here {kept}"),
+                },
                 Err(failed) => return Ok(Err(failed)),
-            }
+            };
+            tracing::info!(source, %id, %queue, why, "an entry waits");
+            self.held = Some(format!("the puts of a device to {queue} wait: {why}"));
+            hold(core, source, id).await?;
+            held.insert(lane);
         }
         if done.is_empty() {
             return Ok(open.link.connection.back().await.map_err(Failed::from));
@@ -356,12 +376,28 @@ const LAST_WORD_MAX: Duration = Duration::from_secs(5);
 /// The entry of a record.
 async fn entry(body: BodyRef) -> Result<OutboxEntry, String> {
     let record = read(body).await.map_err(|error| error.to_string())?;
-    OutboxEntry::from_record(&record.envelope, record.body).map_err(|error| error.to_string())
+    let entry = OutboxEntry::from_record(&record.envelope, record.body).map_err(|error| error.to_string())?;
+    Ok(OutboxEntry { message: entry.message.with_file(record.file), ..entry })
 }
 
 async fn hold(core: &CoreHandle, source: &str, id: Id) -> Result<(), Pause> {
     let command = OutboxCommand::Hold { source: source.to_owned(), id };
     Ok(core.send(Lane::Complete, Command::Outbox { command }).await?)
+}
+
+/// What there can never be put ends on this side, or the reason why it has to wait.
+async fn end_here(
+    core: &CoreHandle,
+    source: &str,
+    id: Id,
+    reason: Reason,
+    entry: OutboxEntry,
+) -> Result<Result<EndedHere, Reason>, Pause> {
+    let (source, entry) = (source.to_owned(), Box::new(entry));
+    let ended = |answer| Command::Outbox {
+        command: OutboxCommand::Undelivered { source, id, reason, entry, answer },
+    };
+    Ok(core.ask(Lane::Complete, ended).await?)
 }
 
 async fn end(core: &CoreHandle, source: &str, number: u64, ids: Vec<Id>) -> Result<(), Pause> {

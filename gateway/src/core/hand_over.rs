@@ -246,13 +246,23 @@ impl Core {
     ) -> Result<(), Reason> {
         let (md, body, feedback) = (dead.md.clone(), dead.body.clone(), Feedback(dead.reason.0));
         if !md.report.contains(ReportOptions::DISCARD_MSG) {
-            let outcome = self.try_dead_letter(dead, commit, turn);
-            self.letters_refused = outcome.err();
-            outcome?;
+            self.letter(dead, commit, turn)?;
         }
         // Behind the letter: one that is refused leaves the message where it is, and nothing to report.
         let now = turn.qmgr_now();
         self.queue_manager.exception_report(now, &md, &body, feedback, commit, &mut turn.batch).map(drop)
+    }
+
+    /// Puts just the letter; status says whether the dead-letter queue takes letters.
+    pub(super) fn letter(
+        &mut self,
+        dead: DeadLetter,
+        commit: &mut Commit,
+        turn: &mut Turn,
+    ) -> Result<(), Reason> {
+        let outcome = self.try_dead_letter(dead, commit, turn);
+        self.letters_refused = outcome.err();
+        outcome
     }
 
     /// The letter (mq-objects.md 1.8): the descriptor is the message's own but for format, coding and context, which stay

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `gN` source | the name of its queue manager |
 
+mod undelivered;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,8 @@ use store::{BodyRef, Commit, Id, Position, Recovered, UnitId};
 use tokio::sync::{Notify, oneshot};
 
 use super::turn::{Core, Turn, reply};
+
+pub(crate) use undelivered::EndedHere;
 
 const NAME: &[u8] = b"gN";
 
@@ -71,6 +75,14 @@ pub(crate) enum OutboxCommand {
     Next { source: String, messages_max: usize, bytes_max: u64, answer: oneshot::Sender<NextBatch> },
     /// The batch was committed there with these entries.
     End { source: String, number: u64, ids: Vec<Id>, answer: oneshot::Sender<Position> },
+    /// This entry can never be put there, for this reason: it ends here, or has to wait.
+    Undelivered {
+        source: String,
+        id: Id,
+        reason: Reason,
+        entry: Box<OutboxEntry>,
+        answer: oneshot::Sender<Result<EndedHere, Reason>>,
+    },
     /// The device of this entry is held back.
     Hold { source: String, id: Id },
     /// An operator says what became of the batch that was under way when the sync message was cleared.
@@ -85,10 +97,21 @@ pub(crate) enum OutboxCommand {
 #[derive(Debug)]
 pub(crate) struct NextBatch {
     pub(crate) number: u64,
-    pub(crate) entries: Vec<(Id, BodyRef)>,
+    pub(crate) entries: Vec<NextEntry>,
     pub(crate) needs: Position,
     /// When something that is held back may go on.
     pub(crate) due: Option<std::time::Instant>,
+}
+
+/// An entry of a batch.
+#[derive(Debug)]
+pub(crate) struct NextEntry {
+    pub(crate) id: Id,
+    pub(crate) body: BodyRef,
+    /// Those with the same one keep their order.
+    pub(crate) lane: u64,
+    /// Its device waits for what becomes of it.
+    pub(crate) awaited: bool,
 }
 
 impl Core {
@@ -114,7 +137,11 @@ impl Core {
                 let due = self.outbox.next_due(&source);
                 turn.batch.commit(commit);
                 // Entries of this very batch can be read when it is with the store.
-                turn.outbox.push((answer, number, entries, due));
+                let entries = entries.into_iter().map(|(id, place)| {
+                    let lane = self.outbox.lane(&source, id).unwrap_or_default();
+                    (id, place, lane, self.area.is_awaited(id))
+                });
+                turn.outbox.push((answer, number, entries.collect(), due));
                 return;
             }
             OutboxCommand::End { source, number, ids, answer } => {
@@ -140,6 +167,10 @@ impl Core {
                 let depths = self.outbox.targets().map(|name| (name.to_owned(), self.outbox.depth(name)));
                 reply(answer, depths.collect());
             }
+            OutboxCommand::Undelivered { source, id, reason, entry, answer } => {
+                let ended = self.undelivered(&source, id, reason, *entry, turn);
+                reply(answer, ended);
+            }
             OutboxCommand::Hold { source, id } => {
                 let held = self.outbox.hold(turn.mqe_now(), &source, id);
                 tracing::info!(source, %id, ?held, "a put finds no room there: its device's puts wait");
@@ -158,8 +189,11 @@ impl Core {
     /// Answers for batches whose entries are with the store.
     pub(super) fn give_batches(&self, batches: Vec<super::turn::OutboxAnswer>, needs: Position) {
         for (answer, number, entries, due) in batches {
-            let entries = entries.into_iter().map(|(id, place)| (id, self.store().body(id, place))).collect();
-            reply(answer, NextBatch { number, entries, needs, due });
+            let entries = entries.into_iter().map(|(id, place, lane, awaited)| {
+                let body = self.store().body(id, place);
+                NextEntry { id, body, lane, awaited }
+            });
+            reply(answer, NextBatch { number, entries: entries.collect(), needs, due });
         }
     }
 

@@ -112,8 +112,10 @@ pub(crate) struct Wiring {
 /// Where the answer to a lock goes.
 type LockAnswer = oneshot::Sender<Result<Vec<LockedBody>, Reason>>;
 
-/// Where the next batch of an outbox goes: number, entries, and when more is due.
-pub(super) type OutboxAnswer = (oneshot::Sender<NextBatch>, u64, Vec<(Id, Place)>, Option<Instant>);
+/// Where the next batch of an outbox goes: number, entries with their lanes and whether devices wait for them, and when more
+/// is due.
+pub(super) type OutboxAnswer =
+    (oneshot::Sender<NextBatch>, u64, Vec<(Id, Place, u64, bool)>, Option<Instant>);
 
 /// What one turn makes: the batch, and what is to be said when it is handed over.
 #[derive(Debug)]

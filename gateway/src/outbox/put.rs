@@ -9,7 +9,7 @@ use qmgr::{ReportKind, ReportMessage, report_message};
 use super::Open;
 use crate::clock;
 use crate::config::MessageContext;
-use crate::core::{DeadLetter, EXPIRED};
+use crate::core::{DeadLetter, EXPIRED, EndedHere};
 use crate::remote::{Failed, RemoteSettings, qmgr_now};
 use crate::report::SourceReport;
 
@@ -19,6 +19,8 @@ pub(super) enum Put {
     Done(End),
     /// There is no room for it now.
     Later(Reason),
+    /// Not even the dead-letter queue there takes it, or its device waits to hear that it is refused.
+    Never(Reason, String),
 }
 
 /// How an entry ends.
@@ -59,12 +61,24 @@ impl Counts {
     }
 }
 
+/// Counts what has ended on this side.
+pub(super) fn tell_ended(ended: EndedHere, report: &mut SourceReport) {
+    match ended {
+        EndedHere::DeadLettered => report.dead_lettered += 1,
+        EndedHere::Parked => report.parked += 1,
+        EndedHere::Discarded => report.discarded += 1,
+        // Its device counts it.
+        EndedHere::Refused | EndedHere::Gone => {}
+    }
+}
+
 impl Open {
-    /// Puts an entry in the unit of work.
+    /// Puts an entry in the unit of work. Of one whose device waits no dead letter is made there: the device is told.
     pub(super) async fn put(
         &mut self,
         settings: &RemoteSettings,
         entry: &OutboxEntry,
+        awaited: bool,
     ) -> Result<Put, Failed> {
         let message = &entry.message;
         let Some((md, body)) = message.to_mq_with_properties(clock::now().wall_ms) else {
@@ -86,6 +100,9 @@ impl Open {
         if is_temporary(reason) && entry.kind == EntryKind::Put {
             return Ok(Put::Later(reason));
         }
+        if awaited {
+            return Ok(Put::Never(reason, why));
+        }
         if entry.kind == EntryKind::Put {
             let source = &settings.name;
             tracing::warn!(source, queue = %message.queue, %reason, why, "a put goes to the dead-letter queue there");
@@ -98,6 +115,10 @@ impl Open {
         let dead = DeadLetter { reason, queue, q_mgr, md, body, file: None };
         Ok(match self.letters.put(&mut self.link, &dead, false).await? {
             None => Put::Done(if discarded { End::Discarded } else { End::DeadLettered }),
+            Some((refused, letter_why)) if is_for_ever(refused) => match entry.kind {
+                EntryKind::Put => Put::Never(reason, format!("{why}; {letter_why}")),
+                _ => Put::Never(refused, letter_why),
+            },
             Some((reason, why)) => {
                 tracing::warn!(source = settings.name, %reason, why, "the dead-letter queue there takes nothing");
                 Put::Later(reason)
@@ -155,5 +176,23 @@ fn is_temporary(reason: Reason) -> bool {
             | Reason::Q_SPACE_NOT_AVAILABLE
             | Reason::STORAGE_NOT_AVAILABLE
             | Reason::STORAGE_MEDIUM_FULL
+            // Of the unit of work: there is room in the next one.
+            | Reason::SYNCPOINT_LIMIT_REACHED
+            | Reason::RESOURCE_PROBLEM
+    )
+}
+
+/// Whether the dead-letter queue never takes a message: there is none, or the message is too long for it or for the channel.
+/// Anything else may pass.
+fn is_for_ever(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::UNKNOWN_OBJECT_NAME
+            | Reason::NOT_AUTHORIZED
+            | Reason::MSG_TOO_BIG_FOR_Q
+            | Reason::MSG_TOO_BIG_FOR_Q_MGR
+            | Reason::MSG_TOO_BIG_FOR_CHANNEL
+            | Reason::DATA_LENGTH_ERROR
+            | Reason::BUFFER_LENGTH_ERROR
     )
 }

@@ -1,28 +1,62 @@
-//! The outbox of a gateway to another queue manager: puts that wait for it, and what cannot be put as it is.
+//! The outbox of a gateway to another queue manager: puts that wait for it, and what cannot be put as it is; and what is too
+//! long for the channel on its way to a device.
 
 use std::process::Command;
 use std::time::Duration;
 
 use device_sim::device::{DeviceOptions, Flushed, NewPut, text_message};
 use integration_tests::device::Device;
-use integration_tests::mq::Mq;
+use integration_tests::mq::{Mq, dead_letter, persistent};
 use integration_tests::service::Service;
 use integration_tests::{remote, wait};
-use mq_wire::{Feedback, MsgType, QMgrName, QName, ReportOptions};
+use mq_wire::{Feedback, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reason, ReportOptions};
+use mqe::frame::PutOutcome;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
 use crate::{DEVICE_SIM, GATEWAY};
 
 const TIME: Duration = Duration::from_secs(30);
+const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
 
 fn pair(source: &str, more: &str) -> (Service, Service) {
     let mut hq = remote::queue_manager(GATEWAY);
     hq.restart();
-    let mut gateway = remote::gateway(GATEWAY, &hq, source, more);
+    let gateway = gateway(&hq, source, more);
+    (hq, gateway)
+}
+
+fn gateway(hq: &Service, source: &str, more: &str) -> Service {
+    let mut gateway = remote::gateway(GATEWAY, hq, source, more);
     gateway.restart();
     until(&gateway, "RUNNING");
-    (hq, gateway)
+    gateway
+}
+
+/// A queue manager with these definitions besides; they are read again at each start.
+fn queue_manager(definitions: &str) -> Service {
+    let mut hq = remote::queue_manager(GATEWAY);
+    define(&hq, definitions);
+    hq.restart();
+    hq
+}
+
+fn define(hq: &Service, definitions: &str) {
+    let script = hq.folder().join("gateway.mqsc");
+    std::fs::write(script, format!("{}{definitions}\n", remote::DEFINITIONS)).unwrap();
+}
+
+/// Of the channel that the gateway uses.
+fn longest(length: u32) -> String {
+    format!("ALTER CHANNEL(DEV.ADMIN.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL({length})")
+}
+
+fn app(service: &Service) -> Mq {
+    Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap()
+}
+
+fn long(length: usize) -> String {
+    "long".repeat(length / 4)
 }
 
 fn device(gateway: &Service, name: &str) -> Device {
@@ -31,9 +65,13 @@ fn device(gateway: &Service, name: &str) -> Device {
 
 /// What status says of the outbox.
 fn outbox(gateway: &Service) -> Value {
+    source(gateway, "outbox")
+}
+
+fn source(gateway: &Service, kind: &str) -> Value {
     let status = gateway.status();
     let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == "outbox").unwrap().clone()
+    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
 }
 
 #[track_caller]
@@ -100,7 +138,7 @@ fn a_put_that_waits_is_answered_when_it_is_in_the_queue_manager_also_by_a_gatewa
     assert!(push.is_running(), "{}", push.log());
     hq.restart();
     push.wait(TIME).succeeded();
-    let mut app = Mq::connect(&hq.connect_options("DEV.APP.SVRCONN")).unwrap();
+    let mut app = app(&hq);
     assert_eq!(texts(&mut app, "DEV.QUEUE.1"), lines, "each once, in order");
     let status = gateway.status();
     assert_eq!(status["area"]["puts_waiting"], 0);
@@ -122,7 +160,7 @@ fn a_put_that_expires_in_the_outbox_is_reported_and_counted_apart() {
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &["in time".to_owned()], |_| {});
     let moved = || (outbox(&gateway)["moved"] == 1).then_some(());
     wait::until("the one in time", TIME, moved);
-    let mut app = Mq::connect(&hq.connect_options("DEV.APP.SVRCONN")).unwrap();
+    let mut app = app(&hq);
     assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["in time"]);
     let reports = app.drain("DEV.QUEUE.2");
     assert_eq!(reports.len(), 1);
@@ -136,4 +174,62 @@ fn a_put_that_expires_in_the_outbox_is_reported_and_counted_apart() {
     let counts = metrics.lines().filter(|line| line.starts_with("mqe_source_messages_expired"));
     let outbox = counts.filter(|line| line.contains("outbox")).collect::<Vec<_>>();
     assert!(outbox.len() == 1 && outbox[0].ends_with(" 2"), "{outbox:?}");
+}
+
+/// ONCE.md 3: "what can never be put goes to the dead-letter queue"; what no queue there can take ends here.
+#[test]
+fn a_put_that_is_too_long_holds_nobody_and_is_a_dead_letter_where_one_can_be_made() {
+    let hq = queue_manager(&format!("DEFINE QLOCAL(SHORT) MAXMSGL(1000)\n{}", longest(50_000)));
+    let gateway = gateway(&hq, "", "");
+    let (mut app, mut here) = (app(&hq), app(&gateway));
+    let reported = |put: &mut NewPut| {
+        put.message.descriptor.report = ReportOptions::EXCEPTION;
+        put.message.descriptor.reply_to_q = QName::new("DEV.QUEUE.2").unwrap();
+        put.message.descriptor.reply_to_q_mgr = QMgrName::new("HQ").unwrap();
+    };
+    put(&gateway, "DEV00001", "SHORT", &[long(2_000), "short".to_owned()], |_| {});
+    wait::until("the short one", TIME, || (hq.depth("SHORT") == 1).then_some(()));
+    let letters = app.drain(DEAD);
+    let (header, body) = dead_letter(&letters[0]);
+    assert_eq!((letters.len(), header.reason, body.len()), (1, Reason::MSG_TOO_BIG_FOR_Q, 2_000));
+    // Neither this nor its dead letter goes through the channel.
+    put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], reported);
+    wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
+    assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["behind it"]);
+    let letters = here.drain(DEAD);
+    let (header, body) = dead_letter(&letters[0]);
+    assert_eq!((letters.len(), header.reason, body.len()), (1, Reason::MSG_TOO_BIG_FOR_CHANNEL, 100_000));
+    assert_eq!(
+        (header.dest_q_name.to_string(), header.dest_q_mgr_name.to_string()),
+        ("DEV.QUEUE.1".to_owned(), "HQ".to_owned())
+    );
+    wait::until("the report", TIME, || (hq.depth("DEV.QUEUE.2") == 1).then_some(()));
+    let feedback = Feedback(Reason::MSG_TOO_BIG_FOR_CHANNEL.0);
+    assert_eq!(app.drain("DEV.QUEUE.2")[0].md.feedback, feedback);
+    let outbox = outbox(&gateway);
+    assert_eq!((&outbox["dead_lettered"], &outbox["waiting"]), (&Value::from(2), &Value::from(0)));
+    assert_eq!(hq.depth(DEAD), 0);
+}
+
+/// mqe.md 4.6: "DLQ name missing or put fails: park".
+#[test]
+fn a_put_that_is_too_long_is_parked_without_a_dead_letter_queue_and_refused_to_a_device_that_waits() {
+    let hq = queue_manager(&longest(50_000));
+    let mut gateway = remote::gateway(GATEWAY, &hq, "", "");
+    let script = gateway.folder().join("no-letters.mqsc");
+    std::fs::write(&script, "ALTER QMGR DEADQ(' ')\n").unwrap();
+    gateway = gateway.with(&["--mqsc", &script.display().to_string()]);
+    gateway.restart();
+    until(&gateway, "RUNNING");
+    put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], |_| {});
+    wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
+    wait::until("the long one", TIME, || (outbox(&gateway)["parked"] == 1).then_some(()));
+    assert!(tool(&gateway, &["park", "list"]).contains("GATE1"));
+
+    let waiting = self::gateway(&hq, "put_wait = true", "");
+    let flushed = put(&waiting, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "the next".to_owned()], |_| {});
+    let outcomes: Vec<PutOutcome> = flushed.outcomes.iter().map(|(_, outcome)| *outcome).collect();
+    assert_eq!(outcomes, [PutOutcome::Refused(Reason::MSG_TOO_BIG_FOR_CHANNEL), PutOutcome::Taken]);
+    assert_eq!(texts(&mut app(&hq), "DEV.QUEUE.1"), ["behind it", "the next"]);
+    assert_eq!((waiting.depth(DEAD), hq.depth(DEAD)), (0, 0));
 }

@@ -324,6 +324,26 @@ impl Outbox {
         true
     }
 
+    /// An entry ends without having been put. False if there is none.
+    pub fn remove(&mut self, target: &str, id: Id, commit: &mut Commit) -> bool {
+        let Some(found) = self.targets.get_mut(target) else { return false };
+        let Some(entry) = found.entries.remove(&id) else { return false };
+        found.bytes -= u64::from(entry.bytes);
+        found.holds.remove(&entry.lane);
+        commit.kill(id, entry.place);
+        let in_flight = found.state.in_flight.len();
+        found.state.in_flight.retain(|other| *other != id);
+        if found.state.in_flight.len() < in_flight {
+            self.set(target, commit);
+        }
+        true
+    }
+
+    /// What keeps its order with an entry has the same lane.
+    pub fn lane(&self, target: &str, id: Id) -> Option<u64> {
+        Some(self.targets.get(target)?.entries.get(&id)?.lane)
+    }
+
     /// The device of an entry is held back for a while: its put found no room. Gives for how long.
     pub fn hold(&mut self, now: Now, target: &str, id: Id) -> Option<Duration> {
         let found = self.targets.get_mut(target)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mqe::area::Counter;
 use mqe::frame::{Frame, Hello, PutOutcome, VERSION};
-use mqe::outbox::OutboxEntry;
+use mqe::outbox::{EntryKind, OutboxEntry};
 use mqe::{DeviceMessage, Incarnation, RequestId, Sequence, SessionId};
 use store::{Commit, Id, Store};
 
@@ -14,7 +14,7 @@ use super::*;
 use crate::clock;
 use crate::core::handle::CoreHandle;
 use crate::core::lanes::Lane;
-use crate::core::{DevicePut, DevicePutBody, OutboxCommand, ToDevice};
+use crate::core::{DevicePut, DevicePutBody, EndedHere, NextEntry, OutboxCommand, ToDevice};
 
 const SOURCE: &str = "hq";
 const PUTS: u64 = 6;
@@ -58,7 +58,7 @@ impl Hq {
             }
             core.durable(Some(batch.needs)).await.map_err(|_| Gone)?;
             let mut ids = Vec::new();
-            for (id, body) in batch.entries {
+            for NextEntry { id, body, .. } in batch.entries {
                 let record = body.read().unwrap();
                 let entry = OutboxEntry::from_record(&record.envelope, record.body).unwrap();
                 self.queue.push(String::from_utf8(entry.message.payload.to_vec()).unwrap());
@@ -244,4 +244,62 @@ fn a_put_whose_entry_is_not_known_any_more_counts_as_taken() {
     let area = Made::of(Box::new(store), recovered, &PLAIN).unwrap().machines.area;
     assert_eq!(area.puts_waiting(), 0);
     assert_eq!(area.device(&device).unwrap().counters.get(Counter::PutTaken), 1);
+}
+
+/// An entry for DEV1 in the outbox.
+fn entered(harness: &mut Harness, md: Mqmd) -> Id {
+    let core = &mut harness.core;
+    let mut turn = core.begin();
+    let unit = turn.batch.new_unit();
+    let device = DeviceName::new("DEV1").unwrap();
+    let message = DeviceMessage::from_mq(QName::new("ORDERS").unwrap(), QMgrName::BLANK, &md, "x".into(), 0);
+    let entry = OutboxEntry { kind: EntryKind::Put, device: Some(device), q_mgr: QMgrName::BLANK, message };
+    let id = core.enter(SOURCE, Some(&device), &entry, unit, &mut turn).unwrap();
+    let mut commit = Commit { unit: Some(unit), ..Commit::default() };
+    // What stands for the mark.
+    commit.set(b"x".to_vec(), b"".to_vec());
+    core.make_real(commit, &mut turn);
+    core.submit(turn);
+    id
+}
+
+/// It is told that it can never be put.
+fn undelivered(harness: &mut Harness, id: Id) -> (Result<EndedHere, Reason>, Vec<Op>) {
+    let core = &mut harness.core;
+    let place = core.outbox.next_batch(now(), SOURCE, 1, 1 << 20, &mut Commit::default()).1[0].1;
+    let record = core.store().body(id, place).read().unwrap();
+    let entry = Box::new(OutboxEntry::from_record(&record.envelope, record.body).unwrap());
+    let (answer, mut answered) = oneshot::channel();
+    let (source, reason) = (SOURCE.to_owned(), Reason::MSG_TOO_BIG_FOR_CHANNEL);
+    let command = OutboxCommand::Undelivered { source, id, reason, entry, answer };
+    let ops = harness.turn(Command::Outbox { command });
+    (answered.try_recv().unwrap(), ops)
+}
+
+fn now() -> mqe::Now {
+    let now = clock::now();
+    mqe::Now { wall_ms: now.wall_ms, instant: now.instant }
+}
+
+#[test]
+fn what_can_never_be_put_becomes_a_dead_letter_in_the_unit_of_its_end() {
+    let mut harness = Harness::new();
+    let id = entered(&mut harness, Mqmd::default());
+    let (ended, ops) = undelivered(&mut harness, id);
+    assert_eq!(ended, Ok(EndedHere::DeadLettered));
+    let commits: Vec<&Commit> =
+        ops.iter().filter_map(|op| if let Op::Commit(commit) = op { Some(commit) } else { None }).collect();
+    let ends = commits.iter().filter(|commit| commit.kills.iter().any(|kill| kill.id == id)).count();
+    assert_eq!((commits.len(), ends), (1, 1), "one record");
+    let header = dead_letter(&harness.get("DEV.DEAD.LETTER.QUEUE").unwrap());
+    assert_eq!(
+        (header.reason, header.dest_q_name.to_string()),
+        (Reason::MSG_TOO_BIG_FOR_CHANNEL, "ORDERS".into())
+    );
+    assert_eq!(harness.core.outbox.depth(SOURCE).messages, 0);
+    // Its report options are heard.
+    let discard = Mqmd { report: ReportOptions::DISCARD_MSG, ..Mqmd::default() };
+    let id = entered(&mut harness, discard);
+    assert_eq!(undelivered(&mut harness, id).0, Ok(EndedHere::Discarded));
+    assert_eq!((harness.depth("DEV.DEAD.LETTER.QUEUE"), harness.core.outbox.depth(SOURCE).messages), (0, 0));
 }

@@ -353,6 +353,11 @@ impl Area {
         }
     }
 
+    /// Whether a put waits for this entry of the outbox.
+    pub fn is_awaited(&self, entry: Id) -> bool {
+        self.put_waits.contains_key(&entry)
+    }
+
     /// How many puts wait for entries of the outbox.
     pub fn puts_waiting(&self) -> usize {
         self.put_waits.len()

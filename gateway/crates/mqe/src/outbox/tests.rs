@@ -225,6 +225,22 @@ fn a_device_that_is_held_back_holds_nobody_else_and_keeps_its_order() {
     world.now.instant += Duration::from_secs(1);
 }
 
+/// Else an operator would be asked about a batch of which nothing is left.
+#[test]
+fn an_entry_that_ends_without_being_put_is_in_flight_no_more_and_holds_nothing() {
+    let mut world = World::new();
+    let ids = ["a1", "a2", "b1"].map(|text| world.enter(1, text).unwrap());
+    world.next(9);
+    world.outbox.hold(world.now, HQ, ids[0]).unwrap();
+    assert!(world.write(|outbox, commit| outbox.remove(HQ, ids[0], commit)));
+    assert!(!world.write(|outbox, commit| outbox.remove(HQ, ids[0], commit)));
+    assert_eq!((world.outbox.next_due(HQ), world.outbox.state(HQ).in_flight.len()), (None, 2));
+    world.crash();
+    assert_eq!((world.outbox.depth(HQ).messages, world.outbox.state(HQ).in_flight.len()), (2, 2));
+    world.drain();
+    assert_eq!(world.mq.queue, ["a2", "b1"]);
+}
+
 #[test]
 fn it_is_bounded_and_an_unknown_target_is_refused() {
     let mut world = World::new();
