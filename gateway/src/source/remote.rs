@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mq_client::ClientError;
 use mq_wire::{GetOptions, MatchOptions, Mqgmo, Mqmd, MsgId, OpenOptions, QMgrName, Reason};
 use mqe_exits::{Direction, ExitMessage, Origin};
 use qmgr::{ReportKind, ReportMessage, report_message};
@@ -93,6 +94,17 @@ impl RemoteQueue {
         let md = Mqmd { version: 2, ..Mqmd::default() };
         let got = match open.link.connection.get_whole(open.queue, md, gmo).await {
             Ok(got) => got,
+            // What is before it goes alone: the next unit of work begins with it.
+            Err(error) if is_too_long(&error) && !open.taken.is_empty() => return Ok(None),
+            Err(error) if is_too_long(&error) => {
+                // Nothing but a message that was cut off could be had of it. A new connection has the channel's new length.
+                let (queue, address) = (self.settings.queue, &open.link.address);
+                let why = format!(
+                    "the next message on {queue} cannot be got, and what is behind it waits: {error} ({address}), or take \
+                     the message off the queue"
+                );
+                return Err(self.lost(Failed::Gone(why)));
+            }
             Err(error) => return Err(self.lost(error.into())),
         };
         let Some(got) = got else {
@@ -110,6 +122,12 @@ impl RemoteQueue {
         let message = ExitMessage::new(self.origin.clone(), got.md, got.data);
         Ok(Some(Taken { key, message, file: None, expiry_ms }))
     }
+}
+
+/// Whether a message is longer than the connection allows (2010, 2218; mq-client asks for no more than that itself).
+fn is_too_long(error: &ClientError) -> bool {
+    let too_long = [Reason::MSG_TOO_BIG_FOR_CHANNEL, Reason::DATA_LENGTH_ERROR];
+    !error.is_broken() && too_long.contains(&error.reason())
 }
 
 const LOST: &str = "the connection is gone";

@@ -233,3 +233,31 @@ fn a_put_that_is_too_long_is_parked_without_a_dead_letter_queue_and_refused_to_a
     assert_eq!(texts(&mut app(&hq), "DEV.QUEUE.1"), ["behind it", "the next"]);
     assert_eq!((waiting.depth(DEAD), hq.depth(DEAD)), (0, 0));
 }
+
+#[test]
+fn a_message_that_is_too_long_for_the_channel_says_so_and_what_is_before_it_goes_on() {
+    let mut hq = queue_manager(&longest(50_000));
+    let gateway = gateway(&hq, "", "");
+    let mut app = app(&hq);
+    // Together, so that they are in one batch.
+    let target = app.open("ORDERS%DEV00001", "GATE1", OpenOptions::OUTPUT).unwrap();
+    for text in ["before it".to_owned(), long(100_000), "behind it".to_owned()] {
+        app.put(target, persistent(), PutOptions::SYNCPOINT, text).unwrap();
+    }
+    app.commit().unwrap();
+    assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "before it");
+    let reason = wait::until("a reason", TIME, || {
+        let source = source(&gateway, "remote");
+        let reason = source["reason"].as_str().unwrap_or_default().to_owned();
+        (source["state"] == "RETRYING" && reason.contains("MAXMSGL")).then_some(reason)
+    });
+    assert!(reason.contains("GATE1") && reason.contains("DEV.ADMIN.SVRCONN"), "{reason}");
+    assert!(gateway.status()["problems"].to_string().contains("MAXMSGL"));
+    assert_eq!(hq.depth("GATE1"), 2, "they are kept");
+    hq.stop();
+    define(&hq, &longest(200_000));
+    hq.restart();
+    let pulled = device(&gateway, "DEV00001").pull(2);
+    assert_eq!(pulled[0]["payload"].as_str().unwrap().len(), 100_000);
+    assert_eq!(pulled[1]["payload"], "behind it");
+}
