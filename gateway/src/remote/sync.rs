@@ -137,13 +137,12 @@ impl SyncQueue {
         }
     }
 
-    /// Under syncpoint, so that a message which a unit of work holds is not taken for one that is there; then that is
-    /// backed out.
+    /// Browsed: a message that a unit of work has got cannot be. It is not got here, as that unit of work, left open by a cut,
+    /// would look like a queue that was cleared.
     async fn find_now(&mut self, link: &mut Link) -> Result<Found, Failed> {
         let md = Mqmd { correl_id: self.key.correl_id(), ..Mqmd::default() };
-        let gmo = Self::matching(GetOptions::SYNCPOINT);
+        let gmo = Self::matching(GetOptions::BROWSE_FIRST);
         let got = link.connection.get_whole(self.handle, md, gmo).await?;
-        link.connection.back().await?;
         let Some(got) = got else { return Ok(Found::None) };
         Ok(match self.key.read(&got.data) {
             Some((number, entries)) => {
