@@ -12,7 +12,7 @@
 //! (`net`, `clock`, `system`, `ChainBuilder::as_tasks`), and the journal is a store in memory on a disk that outlives its
 //! host. One seed has one course: that is tested, byte by byte.
 //!
-//! `MQE_SEED=n` runs one seed; `MQE_TESTS=full` runs a thousand.
+//! `MQE_SEED=n` runs one seed, and `RUST_LOG` has its log (with `--nocapture`); `MQE_TESTS=full` runs a thousand.
 
 mod application;
 mod context;
@@ -23,12 +23,17 @@ mod net;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use store::Recovered;
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 use turmoil::Sim;
 
 pub(crate) use context::random;
@@ -53,8 +58,10 @@ const TICK: Duration = Duration::from_millis(5);
 const LATENCY_MAX: Duration = Duration::from_millis(20);
 /// How long there are faults, and how often, in ticks; and for how long one lasts at most.
 const FAULTS_TICKS: u64 = 6_000;
-const FAULT_EVERY: u64 = 150;
+const FAULT_EVERY: u64 = 100;
 const FAULT_TICKS_MAX: u64 = 1_600;
+/// How many sends an aimed one waits for at most.
+const SENDS_MAX: u64 = 40;
 /// How often the disks are looked at.
 const LOOK_EVERY: u64 = 40;
 /// How long nothing may happen before it counts as the end, and how long that may take.
@@ -80,7 +87,7 @@ struct Course {
 /// What is done again when it is over.
 #[derive(Debug, Clone, Copy)]
 enum Mend {
-    Link(&'static str, usize),
+    Link(usize, usize),
     Host(usize),
 }
 
@@ -95,6 +102,8 @@ struct World<'a> {
     mends: Vec<(u64, Mend)>,
     down: BTreeSet<usize>,
     tick: u64,
+    /// The link that a fault waits at.
+    aimed: (usize, usize),
     course: Course,
 }
 
@@ -153,7 +162,7 @@ impl World<'_> {
                         disk: Rc::clone(disk),
                         ledger: Rc::clone(&ledger),
                         puts: PUTS,
-                        released: Cell::default(),
+                        released: RefCell::default(),
                     })
                     .collect();
                 async move {
@@ -184,6 +193,7 @@ impl World<'_> {
             mends: Vec::new(),
             down: BTreeSet::new(),
             tick: 0,
+            aimed: (HQ, GATEWAY),
             course,
         }
     }
@@ -237,27 +247,37 @@ impl World<'_> {
         self.ledger.borrow_mut().check_disks(&real(hq, &at_hq), &real(gateway, &at_gateway), &prepared);
     }
 
-    fn fault(&mut self) {
+    /// Everybody but the queue manager is a client of one of the two services.
+    fn some_link(&self) -> (usize, usize) {
+        match roll(4) {
+            0 => (HQ, GATEWAY),
+            1 => (HQ, 2 + roll(2) as usize),
+            _ => (GATEWAY, 4 + roll(SITES as u64) as usize),
+        }
+    }
+
+    fn address(&self, host: usize) -> IpAddr {
+        self.sim.lookup(self.kernels[host].host())
+    }
+
+    /// Aims one at what will be on its way between two hosts.
+    fn aim(&mut self) {
+        let link = if roll(2) == 0 { (HQ, GATEWAY) } else { self.some_link() };
+        context::aim(self.address(link.0), self.address(link.1), 1 + roll(SENDS_MAX));
+        self.aimed = link;
+    }
+
+    fn fault(&mut self, (server, client): (usize, usize)) {
         let until = self.tick + 1 + roll(FAULT_TICKS_MAX);
         match roll(8) {
             0..=2 => {
-                // Everybody but the queue manager is a client of one of the two services.
-                let (server, client) = match roll(4) {
-                    0 => ("hq", GATEWAY),
-                    1 => ("hq", 2 + roll(2) as usize),
-                    _ => ("gateway", 4 + roll(SITES as u64) as usize),
-                };
-                self.sim.partition(server, self.kernels[client].host());
-                let (a, b) = (self.sim.lookup(server), self.sim.lookup(self.kernels[client].host()));
-                context::cut(a, b);
+                self.sim.partition(self.kernels[server].host(), self.kernels[client].host());
+                context::cut(self.address(server), self.address(client));
                 self.course.cuts += 1;
                 self.mends.push((until, Mend::Link(server, client)));
             }
             3..=5 => {
-                let host = match roll(3) {
-                    0 => roll(self.kernels.len() as u64) as usize,
-                    service => service as usize - 1,
-                };
+                let host = if roll(2) == 0 { server } else { client };
                 self.crash(host, until - self.tick);
             }
             6 => {
@@ -282,7 +302,7 @@ impl World<'_> {
                     // Another cut of the same link may last longer.
                     let is_cut = |(_, other): &(u64, Mend)| matches!(other, Mend::Link(s, c) if (*s, *c) == (server, client));
                     if !self.mends.iter().any(is_cut) {
-                        self.sim.repair(server, self.kernels[client].host());
+                        self.sim.repair(self.kernels[server].host(), self.kernels[client].host());
                     }
                 }
                 Mend::Host(host) => {
@@ -301,8 +321,13 @@ impl World<'_> {
     fn run(mut self, guard: &Guard) -> Course {
         let mut goes_on = true;
         while goes_on && self.tick < FAULTS_TICKS {
-            if roll(FAULT_EVERY) == 0 {
-                self.fault();
+            if context::hits() {
+                self.fault(self.aimed);
+            } else if roll(FAULT_EVERY) == 0 {
+                match roll(2) {
+                    0 => self.aim(),
+                    _ => self.fault(self.some_link()),
+                }
             }
             self.restart();
             self.mend(false);
@@ -329,7 +354,11 @@ impl World<'_> {
                 break;
             }
         }
-        self.course.faults.extend(self.ledger.borrow().check());
+        let ledger = self.ledger.borrow();
+        // What was cut short has not all arrived, which is no fault of its own.
+        let wrong = if goes_on { ledger.check() } else { ledger.faults().to_vec() };
+        self.course.faults.extend(wrong);
+        drop(ledger);
         self.course.took = self.sim.elapsed();
         drop(self.sim);
         self.course.trace = guard.trace();
@@ -371,10 +400,26 @@ fn run(seed: u64) -> Course {
     World::new(seed, folder.path()).run(&guard)
 }
 
+/// Tells the course of one seed, by the simulation's clock; `RUST_LOG` says how much of it.
+fn log() -> DefaultGuard {
+    struct Elapsed;
+    impl FormatTime for Elapsed {
+        fn format_time(&self, writer: &mut Writer<'_>) -> std::fmt::Result {
+            write!(writer, "{:?}", turmoil::sim_elapsed().unwrap_or_default())
+        }
+    }
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::from_default_env())
+        .with_timer(Elapsed)
+        .with_test_writer();
+    tracing::subscriber::set_default(subscriber.finish())
+}
+
 #[test]
 fn every_seed_ends_with_an_exact_ledger() {
     let full = std::env::var("MQE_TESTS").is_ok_and(|tests| tests == "full");
     let one: Option<u64> = std::env::var("MQE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let _log = one.map(|_| log());
     let seeds = one.map_or(1..=if full { 1_000 } else { 30 }, |seed| seed..=seed);
     let (mut crashes, mut cuts, mut failures) = (0, 0, 0);
     for seed in seeds.clone() {

@@ -1,7 +1,8 @@
 //! From an application's put to a device's confirm, through a gateway in a process of its own, against a bare TCP
 //! ping-pong of 64 bytes in the same run. Prints figures and ratios, and where the gateway's processor time went by
-//! thread; then the same with the applications at another queue manager, whose transmission queue the gateway drains over
-//! MQ's client protocol, with latency added between the two. It asserts nothing.
+//! thread; then through a chain of five exits beside none, in turns; then with the applications at another queue manager,
+//! whose transmission queue the gateway drains over MQ's client protocol, with latency added between the two. It asserts
+//! nothing.
 //!
 //! `cargo bench -p integration-tests --bench end_to_end [-- ROUNDS]`. The data directory is in the folder for temporary
 //! files (`TMPDIR`); one in memory proves nothing.
@@ -40,6 +41,17 @@ const PING_SLICE: Duration = Duration::from_millis(250);
 /// Time that a round trip between gateway and queue manager takes longer, and messages of an application in a round.
 const LATENCIES: [(Duration, usize); 3] =
     [(Duration::ZERO, MESSAGES), (Duration::from_millis(1), 250), (Duration::from_millis(20), 25)];
+/// Turns of none and five exits, and messages of an application in a turn.
+const TURNS: usize = 9;
+const TURN_MESSAGES: usize = 1_500;
+/// Quick ones as a fleet would have them.
+const FIVE: [(&str, &str); 5] = [
+    ("destination-rewrite", ""),
+    ("access-list", "allow_devices=DEV* deny_queues=ADMIN*|SYSTEM*"),
+    ("size-limit", "max=4096"),
+    ("header-stamp", "identity=\"VIA GATE1\""),
+    ("rate-limit", "per_second=1000000"),
+];
 const TIME: Duration = Duration::from_secs(120);
 
 /// Rounds of something, added up.
@@ -64,6 +76,36 @@ impl Figures {
     }
 }
 
+/// Queue and queue manager by which a device's queue is addressed.
+type Destination = fn(usize) -> (String, String);
+
+/// By the rewrite: one definition for all devices.
+fn rewritten(device: usize) -> (String, String) {
+    (format!("ORDERS%DEV{device:05}"), "GATE1".to_owned())
+}
+
+/// By a definition for each device.
+fn defined(device: usize) -> (String, String) {
+    ("ORDERS".to_owned(), format!("DEV{device:05}"))
+}
+
+/// Where applications connect, and how they address.
+struct Applications {
+    options: ConnectOptions,
+    destination: Destination,
+}
+
+impl Applications {
+    fn at(service: &Service) -> Self {
+        Self { options: service.connect_options("DEV.APP.SVRCONN"), destination: rewritten }
+    }
+
+    fn open(&self, app: &mut Mq, device: usize) -> i32 {
+        let (queue, queue_manager) = (self.destination)(device);
+        app.open(&queue, &queue_manager, OpenOptions::OUTPUT).unwrap()
+    }
+}
+
 fn main() {
     let rounds = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(5);
     let mut service = Service::start(GATEWAY);
@@ -71,17 +113,17 @@ fn main() {
     let counts = fleet(&runtime, &service);
     let confirmed = || confirmed(&counts);
     let mut single = Figures::default();
-    let options = service.connect_options("DEV.APP.SVRCONN");
+    let applications = Applications::at(&service);
     let mut ping = Ping::connect(echo(PING), PING);
-    first(&options, &counts);
+    first(&applications, &counts);
 
     let (syncs, threads) = (syncs(&service), thread_millis(service.process().id()));
-    let (mut ping_pong, stream) = streams(&mut ping, &options, &counts, MESSAGES, rounds);
+    let (mut ping_pong, stream) = streams(&mut ping, &applications, &counts, MESSAGES, rounds);
     let stream_syncs = self::syncs(&service) - syncs;
     let stream_threads = thread_millis(service.process().id());
     for _ in 0..rounds {
         ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
-        single.add(SINGLE, one_by_one(&options, confirmed));
+        single.add(SINGLE, one_by_one(&applications, confirmed));
     }
 
     println!(
@@ -110,9 +152,45 @@ fn main() {
         println!("  {name:<16} {used:>6} ms {:>7.2} us a message", used as f64 * 1e3 / stream.count as f64);
     }
     service.stop();
+    none_and_five(&runtime);
     for (latency, messages) in LATENCIES {
         from_another(&runtime, &mut ping, rounds, (latency, messages), &stream);
     }
+}
+
+/// Five exits, of which one rewrites what one definition lets through, beside none and a definition for each device. They
+/// take turns, so that whatever else the machine does meets both.
+fn none_and_five(runtime: &Runtime) {
+    let five = FIVE.map(|(kind, data)| format!("[[exit]]\nkind = \"{kind}\"\ndata = '{data}'\n")).concat();
+    let define = |device| format!("DEFINE QREMOTE(DEV{device:05}) RQMNAME(DEV{device:05}) XMITQ(GATE1)\n");
+    let definitions: String = (0..DEVICES).map(define).collect();
+    let mut sides = [("exit = []", defined as Destination, definitions), (&five, rewritten, String::new())]
+        .map(|(config, destination, definitions)| {
+            let service = Service::prepare(GATEWAY).with_config(config);
+            let script = service.folder().join("devices.mqsc");
+            std::fs::write(&script, definitions).unwrap();
+            let mut service = service.with(&["--mqsc", &script.display().to_string()]);
+            service.restart();
+            let counts = fleet(runtime, &service);
+            let applications =
+                Applications { options: service.connect_options("DEV.APP.SVRCONN"), destination };
+            first(&applications, &counts);
+            (service, applications, counts, Vec::new())
+        });
+    for _ in 0..TURNS {
+        for (_, applications, counts, micros) in &mut sides {
+            micros.push(stream(applications, counts, TURN_MESSAGES).micros());
+        }
+    }
+    let [none, five] = sides.map(|(mut service, .., mut micros)| {
+        service.stop();
+        micros.sort_by(f64::total_cmp);
+        micros[TURNS / 2]
+    });
+    println!(
+        "put to confirm, median of {TURNS}: {none:.1} us each without exits, {five:.1} us with five: {:.1} % more",
+        (five / none - 1.0) * 100.0
+    );
 }
 
 /// The same from another queue manager, in batches of 50.
@@ -129,9 +207,9 @@ fn from_another(
     let mut gateway = remote::gateway_at(GATEWAY, address, "batch_messages_max = 50", "");
     gateway.restart();
     let counts = fleet(runtime, &gateway);
-    let options = hq.connect_options("DEV.APP.SVRCONN");
-    first(&options, &counts);
-    let (ping_pong, stream) = streams(ping, &options, &counts, messages, rounds);
+    let applications = Applications::at(&hq);
+    first(&applications, &counts);
+    let (ping_pong, stream) = streams(ping, &applications, &counts, messages, rounds);
     println!(
         "put to confirm from another queue manager, round trips to it {} ms longer: {:.0} messages/s, {:.1} us each, \
          {:.2} ping-pongs each ({:.3} messages each ping-pong), {:.2} of the local rate",
@@ -164,29 +242,35 @@ fn confirmed(counts: &Counts) -> usize {
 }
 
 /// Once for everything that is made on first use.
-fn first(options: &ConnectOptions, counts: &Counts) {
-    put_all(options, UNIT);
+fn first(applications: &Applications, counts: &Counts) {
+    put_all(applications, UNIT);
     wait::until("the first messages", TIME, || (confirmed(counts) == APPLICATIONS * UNIT).then_some(()));
 }
 
-/// Rounds of so many messages of each application, from put to confirm, a slice of ping-pongs before each.
+/// Rounds of so many messages of each application, a slice of ping-pongs before each.
 fn streams(
     ping: &mut Ping,
-    options: &ConnectOptions,
+    applications: &Applications,
     counts: &Counts,
     messages: usize,
     rounds: usize,
 ) -> (Figures, Figures) {
-    let (mut ping_pong, mut stream) = <(Figures, Figures)>::default();
+    let (mut ping_pong, mut all) = <(Figures, Figures)>::default();
     for _ in 0..rounds {
         ping_pong.add(ping.rounds(PING_SLICE), PING_SLICE);
-        let (before, begun) = (confirmed(counts), Instant::now());
-        put_all(options, messages);
-        let expected = before + APPLICATIONS * messages;
-        wait::until("all confirms", TIME, || (confirmed(counts) == expected).then_some(()));
-        stream.add(APPLICATIONS * messages, begun.elapsed());
+        let round = stream(applications, counts, messages);
+        all.add(round.count, round.time);
     }
-    (ping_pong, stream)
+    (ping_pong, all)
+}
+
+/// So many messages of each application, from put to confirm.
+fn stream(applications: &Applications, counts: &Counts, messages: usize) -> Figures {
+    let (before, begun) = (confirmed(counts), Instant::now());
+    put_all(applications, messages);
+    let count = APPLICATIONS * messages;
+    wait::until("all confirms", TIME, || (confirmed(counts) == before + count).then_some(()));
+    Figures { count, time: begun.elapsed() }
 }
 
 /// Takes what comes, for ever.
@@ -201,12 +285,13 @@ async fn play(options: DeviceOptions) {
 }
 
 /// Each application puts so many messages, round robin to all devices.
-fn put_all(options: &ConnectOptions, messages: usize) {
+fn put_all(applications: &Applications, messages: usize) {
     thread::scope(|scope| {
         for _ in 0..APPLICATIONS {
             scope.spawn(|| {
-                let mut app = Mq::connect(options).unwrap();
-                let handles: Vec<i32> = (0..DEVICES).map(|device| open(&mut app, device)).collect();
+                let mut app = Mq::connect(&applications.options).unwrap();
+                let handles: Vec<i32> =
+                    (0..DEVICES).map(|device| applications.open(&mut app, device)).collect();
                 for number in 0..messages {
                     let handle = handles[number % DEVICES];
                     app.put(handle, persistent(), PutOptions::SYNCPOINT, vec![b'x'; BODY_BYTES]).unwrap();
@@ -221,9 +306,9 @@ fn put_all(options: &ConnectOptions, messages: usize) {
 }
 
 /// One message after the other; the time of all.
-fn one_by_one(options: &ConnectOptions, confirmed: impl Fn() -> usize) -> Duration {
-    let mut app = Mq::connect(options).unwrap();
-    let handle = open(&mut app, 0);
+fn one_by_one(applications: &Applications, confirmed: impl Fn() -> usize) -> Duration {
+    let mut app = Mq::connect(&applications.options).unwrap();
+    let handle = applications.open(&mut app, 0);
     let before = confirmed();
     let begun = Instant::now();
     for number in 0..SINGLE {
@@ -237,10 +322,6 @@ fn one_by_one(options: &ConnectOptions, confirmed: impl Fn() -> usize) -> Durati
     let time = begun.elapsed();
     app.disconnect().unwrap();
     time
-}
-
-fn open(app: &mut Mq, device: usize) -> i32 {
-    app.open(&format!("ORDERS%DEV{device:05}"), "GATE1", OpenOptions::OUTPUT).unwrap()
 }
 
 /// Syncs of the store since its start.

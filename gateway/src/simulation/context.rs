@@ -19,6 +19,14 @@ struct Context {
     /// How often each link was cut.
     cuts: BTreeMap<(IpAddr, IpAddr), u64>,
     trace: Vec<Sent>,
+    aim: Option<Aim>,
+}
+
+/// A fault that waits for the so many-th send on a link, to come while those bytes are on their way.
+#[derive(Debug, Clone, Copy)]
+struct Aim {
+    link: (IpAddr, IpAddr),
+    sends: u64,
 }
 
 /// None when it was hung up.
@@ -49,6 +57,7 @@ impl Guard {
             sockets: Vec::new(),
             cuts: BTreeMap::new(),
             trace: Vec::new(),
+            aim: None,
         };
         CONTEXT.with(|current| current.replace(Some(context)));
         Self(())
@@ -112,6 +121,16 @@ pub(super) fn cuts(a: IpAddr, b: IpAddr) -> u64 {
     with(|context| context.cuts.get(&link(a, b)).copied()).flatten().unwrap_or_default()
 }
 
+/// Aims the next fault at a link: that comes with so many sends.
+pub(crate) fn aim(a: IpAddr, b: IpAddr, sends: u64) {
+    with(|context| context.aim = Some(Aim { link: link(a, b), sends }));
+}
+
+/// Whether what was aimed at is there. Once.
+pub(crate) fn hits() -> bool {
+    with(|context| context.aim.take_if(|aim| aim.sends == 0).is_some()).unwrap_or_default()
+}
+
 fn link(a: IpAddr, b: IpAddr) -> (IpAddr, IpAddr) {
     (a.min(b), a.max(b))
 }
@@ -119,5 +138,10 @@ fn link(a: IpAddr, b: IpAddr) -> (IpAddr, IpAddr) {
 pub(super) fn sent(from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
     let at = turmoil::sim_elapsed().unwrap_or_default();
     let sent = Sent { at, from, to, length: bytes.len(), checksum: crc32fast::hash(bytes) };
-    with(|context| context.trace.push(sent));
+    with(|context| {
+        context.trace.push(sent);
+        if let Some(aim) = context.aim.as_mut().filter(|aim| aim.link == link(from.ip(), to.ip())) {
+            aim.sends = aim.sends.saturating_sub(1);
+        }
+    });
 }

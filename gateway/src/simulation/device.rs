@@ -1,6 +1,7 @@
 //! A device: the machine that devices run, a disk that outlives it, and puts of its own.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
@@ -41,8 +42,8 @@ pub(crate) struct Device {
     pub(crate) ledger: Rc<RefCell<Ledger>>,
     /// So many messages it puts in all its lives.
     pub(crate) puts: u64,
-    /// The message that it did not want.
-    pub(crate) released: Cell<Option<u32>>,
+    /// The messages that it did not want yet.
+    pub(crate) released: RefCell<BTreeSet<u32>>,
 }
 
 pub(crate) fn name(number: usize) -> String {
@@ -141,14 +142,10 @@ impl Device {
                         Some(Message::Down(number)) => number,
                         other => panic!("device {} got {other:?}", self.number),
                     };
-                    // What is released comes again; what is behind it must not be taken before.
-                    let released = self.released.get();
-                    if released.map_or_else(|| context::roll(20) == 0, |released| released != number) {
-                        self.released.set(released.or(Some(number)));
+                    if self.is_unwanted(number) {
                         machine.release(now(), head.uid);
                         continue;
                     }
-                    self.released.set(None);
                     let noted = DeviceRecord::Noted { uid: head.uid, envelope, payload };
                     self.write(&[noted]).await;
                     self.ledger.borrow_mut().arrived(number, self.number);
@@ -163,6 +160,21 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// Whether it releases a message: one in twenty, and what comes before another that it has released and that is ahead
+    /// of it, since releases let later ones through.
+    fn is_unwanted(&self, number: u32) -> bool {
+        let mut released = self.released.borrow_mut();
+        let first = released.first().copied();
+        let unwanted = first.is_some_and(|first| first < number)
+            || (!released.contains(&number) && context::roll(20) == 0);
+        if unwanted {
+            released.insert(number)
+        } else {
+            released.remove(&number)
+        };
+        unwanted
     }
 
     /// Takes its time; a crash before the end leaves nothing.

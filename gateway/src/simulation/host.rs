@@ -12,8 +12,9 @@ use crate::core::faulty::{Disk, Faulty};
 use crate::net;
 use crate::service::{ReloadExits, Service, Sockets, core_on, undelivered_rule};
 
-/// Milliseconds that a sync takes at most.
+/// Milliseconds that a sync takes at most, and one in eight.
 const SYNC_MAX: u64 = 4;
+const LONG_SYNC_MAX: u64 = 300;
 
 /// Runs until its host crashes, or its disk fails in a start: then only the next start may decide (STORE.md 6). What else
 /// ends it is a fault.
@@ -52,7 +53,8 @@ async fn sync(disk: Arc<Disk>) {
     loop {
         disk.submitted().await;
         loop {
-            tokio::time::sleep(context::moment(SYNC_MAX)).await;
+            let longest = if context::roll(8) == 0 { LONG_SYNC_MAX } else { SYNC_MAX };
+            tokio::time::sleep(context::moment(longest)).await;
             if !disk.sync() {
                 break;
             }
