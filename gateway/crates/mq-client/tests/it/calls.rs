@@ -6,6 +6,8 @@ use mq_wire::{
     CloseOptions, GetOptions, Mqgmo, Mqmd, Mqod, Mqpmo, MsgId, OpenOptions, PutOptions, Reason, Selector,
 };
 
+use tokio::net::TcpStream;
+
 use crate::server::{Behaviour, Server};
 
 fn od() -> Mqod {
@@ -50,6 +52,26 @@ async fn puts_gets_and_attributes() {
         assert_eq!((got.data, got.total_length), (Bytes::from(expected), 3));
     }
     connection.close(1, CloseOptions::empty()).await.unwrap();
+    connection.disconnect().await.unwrap();
+    assert_eq!(server.ended.recv().await, Some(true));
+}
+
+/// In pipes shorter than a segment.
+#[tokio::test]
+async fn over_something_else_than_a_socket() {
+    let mut server = Server::start(Behaviour::Good).await;
+    let (transport, mut other_end) = tokio::io::duplex(16);
+    let mut socket = TcpStream::connect(("127.0.0.1", server.port)).await.unwrap();
+    tokio::spawn(async move { tokio::io::copy_bidirectional(&mut other_end, &mut socket).await });
+    let mut connection = Connection::over(transport, &server.options()).await.unwrap();
+    let queue = open(&mut connection).await;
+    connection
+        .put(queue.handle, Mqmd::default(), pmo(PutOptions::SYNCPOINT), vec![7; 100_000].into())
+        .await
+        .unwrap();
+    connection.commit().await.unwrap();
+    let got = connection.get_whole(queue.handle, Mqmd::default(), gmo(GetOptions::NO_SYNCPOINT)).await;
+    assert_eq!(got.unwrap().unwrap().data, vec![7; 100_000]);
     connection.disconnect().await.unwrap();
     assert_eq!(server.ended.recv().await, Some(true));
 }
