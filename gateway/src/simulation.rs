@@ -43,7 +43,7 @@ use crate::config::Config;
 use crate::core::Announcer;
 use crate::core::faulty::Disk;
 use application::Application;
-use context::{Guard, Sent, roll};
+use context::{Guard, Sent, Target, roll};
 use device::{Device, DeviceDisk};
 use ledger::{Ledger, Message};
 use net::Kernel;
@@ -51,8 +51,8 @@ use net::Kernel;
 const SITES: usize = 10;
 const DEVICES_OF_SITE: usize = 5;
 /// Messages for devices, and puts of each device.
-const MESSAGES: u32 = 200;
-const PUTS: u64 = 4;
+const MESSAGES: u32 = 300;
+const PUTS: u64 = 5;
 
 const TICK: Duration = Duration::from_millis(5);
 const LATENCY_MAX: Duration = Duration::from_millis(20);
@@ -62,6 +62,7 @@ const FAULT_EVERY: u64 = 100;
 const FAULT_TICKS_MAX: u64 = 1_600;
 /// How many sends an aimed one waits for at most.
 const SENDS_MAX: u64 = 40;
+const COMMITS_MAX: u64 = 6;
 /// How often the disks are looked at.
 const LOOK_EVERY: u64 = 40;
 /// How long nothing may happen before it counts as the end, and how long that may take.
@@ -263,12 +264,17 @@ impl World<'_> {
     /// Aims one at what will be on its way between two hosts.
     fn aim(&mut self) {
         let link = if roll(2) == 0 { (HQ, GATEWAY) } else { self.some_link() };
-        context::aim(self.address(link.0), self.address(link.1), 1 + roll(SENDS_MAX));
+        let (at, sends) = match roll(2) {
+            0 if link.0 == HQ => (Target::Commits, COMMITS_MAX),
+            _ => (Target::All, SENDS_MAX),
+        };
+        context::aim(self.address(link.0), self.address(link.1), at, 1 + roll(sends));
         self.aimed = link;
     }
 
     fn fault(&mut self, (server, client): (usize, usize)) {
-        let until = self.tick + 1 + roll(FAULT_TICKS_MAX);
+        let longest = 1 + roll(FAULT_TICKS_MAX);
+        let until = self.tick + 1 + roll(longest);
         match roll(8) {
             0..=2 => {
                 self.sim.partition(self.kernels[server].host(), self.kernels[client].host());

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use mq_wire::SegmentType;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use turmoil::net::TcpStream;
@@ -26,7 +27,25 @@ struct Context {
 #[derive(Debug, Clone, Copy)]
 struct Aim {
     link: (IpAddr, IpAddr),
+    at: Target,
     sends: u64,
+}
+
+/// Which sends count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    All,
+    /// Commits of units of work, and the answers to them.
+    Commits,
+}
+
+impl Target {
+    fn is(self, bytes: &[u8]) -> bool {
+        let commits = [SegmentType::MQCMIT, SegmentType::MQCMIT_REPLY];
+        // Head of a segment (mq-wire.md 2.1): its type is the tenth byte.
+        let kind = bytes.get(9).filter(|_| bytes.starts_with(b"TSH"));
+        self == Self::All || kind.is_some_and(|kind| commits.iter().any(|commit| commit.0 == *kind))
+    }
 }
 
 /// None when it was hung up.
@@ -122,8 +141,8 @@ pub(super) fn cuts(a: IpAddr, b: IpAddr) -> u64 {
 }
 
 /// Aims the next fault at a link: that comes with so many sends.
-pub(crate) fn aim(a: IpAddr, b: IpAddr, sends: u64) {
-    with(|context| context.aim = Some(Aim { link: link(a, b), sends }));
+pub(crate) fn aim(a: IpAddr, b: IpAddr, at: Target, sends: u64) {
+    with(|context| context.aim = Some(Aim { link: link(a, b), at, sends }));
 }
 
 /// Whether what was aimed at is there. Once.
@@ -140,7 +159,8 @@ pub(super) fn sent(from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
     let sent = Sent { at, from, to, length: bytes.len(), checksum: crc32fast::hash(bytes) };
     with(|context| {
         context.trace.push(sent);
-        if let Some(aim) = context.aim.as_mut().filter(|aim| aim.link == link(from.ip(), to.ip())) {
+        let on_link = |aim: &&mut Aim| aim.link == link(from.ip(), to.ip()) && aim.at.is(bytes);
+        if let Some(aim) = context.aim.as_mut().filter(on_link) {
             aim.sends = aim.sends.saturating_sub(1);
         }
     });
