@@ -250,9 +250,9 @@ impl World<'_> {
 
     /// Everybody but the queue manager is a client of one of the two services.
     fn some_link(&self) -> (usize, usize) {
-        match roll(4) {
-            0 => (HQ, GATEWAY),
-            1 => (HQ, 2 + roll(2) as usize),
+        match roll(6) {
+            0..=1 => (HQ, GATEWAY),
+            2..=3 => (HQ, 2 + roll(2) as usize),
             _ => (GATEWAY, 4 + roll(SITES as u64) as usize),
         }
     }
@@ -263,7 +263,7 @@ impl World<'_> {
 
     /// Aims one at what will be on its way between two hosts.
     fn aim(&mut self) {
-        let link = if roll(2) == 0 { (HQ, GATEWAY) } else { self.some_link() };
+        let link = self.some_link();
         let (at, sends) = match roll(2) {
             0 if link.0 == HQ => (Target::Commits, COMMITS_MAX),
             _ => (Target::All, SENDS_MAX),
@@ -275,7 +275,7 @@ impl World<'_> {
     fn fault(&mut self, (server, client): (usize, usize)) {
         let longest = 1 + roll(FAULT_TICKS_MAX);
         let until = self.tick + 1 + roll(longest);
-        match roll(8) {
+        match roll(10) {
             0..=2 => {
                 self.sim.partition(self.kernels[server].host(), self.kernels[client].host());
                 context::cut(self.address(server), self.address(client));
@@ -286,8 +286,10 @@ impl World<'_> {
                 let host = if roll(2) == 0 { server } else { client };
                 self.crash(host, until - self.tick);
             }
-            6 => {
-                self.disks[roll(2) as usize].fail_next();
+            6..=8 => {
+                // All servers have one.
+                let host = if client == GATEWAY && roll(2) == 0 { client } else { server };
+                self.disks[host].fail_next();
                 self.course.failures += 1;
             }
             // The latency changes.

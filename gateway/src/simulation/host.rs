@@ -12,7 +12,7 @@ use crate::core::faulty::{Disk, Faulty};
 use crate::net;
 use crate::service::{ReloadExits, Service, Sockets, core_on, undelivered_rule};
 
-/// Milliseconds that a sync takes at most, and one in eight.
+/// Milliseconds that a sync takes at most, and one in three.
 const SYNC_MAX: u64 = 4;
 const LONG_SYNC_MAX: u64 = 300;
 
@@ -53,7 +53,7 @@ async fn sync(disk: Arc<Disk>) {
     loop {
         disk.submitted().await;
         loop {
-            let longest = if context::roll(8) == 0 { LONG_SYNC_MAX } else { SYNC_MAX };
+            let longest = if context::roll(3) == 0 { LONG_SYNC_MAX } else { SYNC_MAX };
             tokio::time::sleep(context::moment(longest)).await;
             if !disk.sync() {
                 break;
