@@ -4,18 +4,18 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mq_wire::{Persistence, QMgrName, QName};
 use mqe::device_end::{Action, Device as Machine, DeviceRecord, DeviceSettings, DeviceState};
 use mqe::frame::PutOutcome;
 use mqe::{DeviceMessage, DeviceName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::Instant;
 
 use super::context;
 use super::ledger::{Ledger, Message};
 use super::net::Stream;
+use crate::clock;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Milliseconds between two connections at most, between two puts, and for a write.
@@ -100,13 +100,13 @@ impl Device {
         let mut stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
         machine.connected(now());
         let mut buffer = [0; 4096];
-        let mut put_at = Instant::now() + context::moment(PUT_EVERY_MAX);
+        let mut put_at = now() + context::moment(PUT_EVERY_MAX);
         loop {
             self.act(machine).await?;
             while let Some(bytes) = machine.poll_output() {
                 stream.write_all(&bytes).await?;
             }
-            let timeout = machine.poll_timeout().map(Instant::from_std);
+            let timeout = machine.poll_timeout();
             let may_put = machine.state().next_sequence.0 <= self.puts;
             tokio::select! {
                 biased;
@@ -114,9 +114,9 @@ impl Device {
                     0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
                     length => machine.handle_bytes(now(), &buffer[..length]),
                 },
-                () = crate::clock::until(timeout.map(Instant::into_std)) => machine.handle_timeout(now()),
-                () = tokio::time::sleep_until(put_at), if may_put => {
-                    put_at = Instant::now() + context::moment(PUT_EVERY_MAX);
+                () = clock::until(timeout) => machine.handle_timeout(now()),
+                () = clock::until(Some(put_at)), if may_put => {
+                    put_at = now() + context::moment(PUT_EVERY_MAX);
                     self.put(machine);
                 }
             }
@@ -190,6 +190,6 @@ impl Device {
     }
 }
 
-fn now() -> std::time::Instant {
-    Instant::now().into_std()
+fn now() -> Instant {
+    clock::now().instant
 }

@@ -15,10 +15,11 @@ use bytes::BytesMut;
 use mq_client::{ClientError, ConnectOptions, Connection};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::sync::Notify;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 use turmoil::net::{TcpListener, TcpStream};
 
 use super::context::{self, Socket};
+use crate::clock;
 
 /// How often a socket looks whether its peer can be reached; the real one does it after a minute.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
@@ -184,7 +185,7 @@ impl Stream {
             if context::cuts(self.local.ip(), self.peer.ip()) > self.cuts {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "no probe was answered"));
             }
-            self.probe.as_mut().reset(Instant::now() + PROBE_EVERY);
+            self.probe.as_mut().reset((clock::now().instant + PROBE_EVERY).into());
         }
         Ok(())
     }
