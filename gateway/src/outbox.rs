@@ -161,11 +161,11 @@ impl OutboxTask {
                 return Ok(());
             }
             self.ready(core).await?;
-            self.control.set(State::Running, self.held.clone(), None);
             let batch = self.next(core).await?;
             if batch.due.is_none() {
                 self.held = None;
             }
+            self.control.set(State::Running, self.held.clone(), None);
             if batch.entries.is_empty() {
                 let look = clock::now().instant + LOOK_EVERY;
                 tokio::select! {
@@ -215,8 +215,12 @@ impl OutboxTask {
             let entry = match entry(body).await {
                 Ok(entry) => entry,
                 Err(why) => {
-                    let what = format!("entry {id} of the outbox for {source}: {why}");
-                    self.held = Some(format!("{what}: the puts of its device wait"));
+                    let what = format!(
+                        "entry {id} of the outbox for {source} cannot be read, and the puts of its device wait: {why}; a \
+                         backup may have it (`mqe-gateway store restore`), or lose it: `mqe-gateway sources drop {source} \
+                         {id}`"
+                    );
+                    self.held = Some(what.clone());
                     core.send(Lane::Control, Command::Damaged { id, what }).await?;
                     hold(core, source, id).await?;
                     held.insert(lane);

@@ -1,4 +1,4 @@
-//! `sources list|start|stop|pause|resume`.
+//! `sources list|start|stop|pause|resume|drop`.
 
 use std::io::{self, Write};
 
@@ -47,6 +47,21 @@ enum SourcesCommand {
     /// Move nothing for a while
     #[command(after_help = "Example:\n  mqe-gateway sources pause hq")]
     Pause(Which),
+    /// Lose an entry of the outbox that cannot be read, so that the puts behind it go on
+    #[command(after_help = "Example:\n  mqe-gateway sources drop hq 3-17")]
+    Drop {
+        /// The source
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The entry, as `mqe-gateway status` names it
+        #[arg(value_name = "ID")]
+        entry: String,
+        #[command(flatten)]
+        service: ServiceArgs,
+        /// Print what was done as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Go on after a pause
     #[command(after_help = "Example:\n  mqe-gateway sources resume hq")]
     Resume(Which),
@@ -87,6 +102,10 @@ pub(super) fn run(args: &SourcesArgs) -> anyhow::Result<()> {
                 Cleared::Again => ClearedOutbox::Again,
             });
             (which, SourceAct::Start, *new_queue_manager, outbox)
+        }
+        SourcesCommand::Drop { name, entry, service, json } => {
+            let operation = Operation::DropEntry { source: name.clone(), entry: entry.clone() };
+            return service.operate(&operation, *json);
         }
         SourcesCommand::Stop(which) => (which, SourceAct::Stop, false, None),
         SourcesCommand::Pause(which) => (which, SourceAct::Pause, false, None),

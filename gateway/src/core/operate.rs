@@ -1,8 +1,9 @@
 //! What an operator does with devices and parked messages, and the core's part of `route`.
 
-use mq_wire::{QMgrName, QName};
+use mq_wire::{QMgrName, QName, Reason};
 use mqe::DeviceName;
 use qmgr::RouteOutcome;
+use store::Id;
 
 use super::turn::{Core, Turn};
 use crate::report::{Operation, OperationReport, ParkAct, ParkedReport};
@@ -39,6 +40,7 @@ impl Core {
                 self.area.reset_device(&device, &mut turn.batch).map_err(|error| error.to_string())?;
                 vec![format!("the next HELLO of device {device} is let in, under a new incarnation")]
             }
+            Operation::DropEntry { source, entry } => vec![self.drop_entry(source, entry, turn)?],
             Operation::Park { act, device } => {
                 let devices = match device {
                     Some(device) => vec![name(device)?],
@@ -56,6 +58,27 @@ impl Core {
             tracing::info!(what = line, "an operator's act");
         }
         Ok(OperationReport { done })
+    }
+
+    /// Ends an entry of an outbox that cannot be read, so that what is behind it goes on. One that can be read is never lost by
+    /// a word: it is put, or ends as the rules say.
+    fn drop_entry(&mut self, source: &str, entry: &str, turn: &mut Turn) -> Result<String, String> {
+        let id: Id = entry.parse().map_err(|error: store::IdError| format!("{entry}: {error}"))?;
+        if self.outbox.lane(source, id).is_none() {
+            return Err(format!("the outbox for {source} has no entry {id}"));
+        }
+        let Some(why) = self.lasting.damaged.remove(&id) else {
+            return Err(format!(
+                "entry {id} was not found damaged: it is put when its queue manager takes it"
+            ));
+        };
+        let device = self.area.awaiting(id);
+        self.refuse_entry(source, id, Reason::OBJECT_DAMAGED, turn);
+        self.ring([source.to_owned()].into());
+        let told = device.map_or_else(String::new, |device| format!("; device {device} is told"));
+        // What is lost stays in the log.
+        tracing::warn!(source, %id, ?device, why, "an entry of the outbox was dropped, its message is lost");
+        Ok(format!("entry {id} of the outbox for {source} was dropped, its message is lost{told}"))
     }
 
     fn park_act(&mut self, act: ParkAct, device: &DeviceName, turn: &mut Turn) -> Result<String, String> {

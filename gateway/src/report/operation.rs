@@ -19,6 +19,13 @@ pub enum Operation {
         #[serde(default)]
         outbox: Option<ClearedOutbox>,
     },
+    /// An entry of an outbox that cannot be read ends.
+    DropEntry {
+        /// The source.
+        source: String,
+        /// Its id, as status names it.
+        entry: String,
+    },
     /// With what is parked for a device, or for all.
     Park {
         /// What.

@@ -37,7 +37,7 @@ fn a_changed_message_is_told_and_named_and_never_handed_out() {
 }
 
 /// Changes a byte of each place where the journal has these; how many there were.
-fn change(service: &Service, bytes: &[u8]) -> usize {
+pub(super) fn change(service: &Service, bytes: &[u8]) -> usize {
     let mut changed = 0;
     for entry in fs::read_dir(service.data().join("journal")).unwrap() {
         let path = entry.unwrap().path();

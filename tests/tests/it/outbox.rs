@@ -79,6 +79,11 @@ fn until(gateway: &Service, state: &str) {
     wait::until(&format!("outbox {state}"), TIME, || (outbox(gateway)["state"] == state).then_some(()));
 }
 
+/// Waits until so many entries are left: what was put is committed then.
+fn until_left(gateway: &Service, left: u64) {
+    wait::until("the outbox", TIME, || (outbox(gateway)["waiting"] == left).then_some(()));
+}
+
 fn texts(mq: &mut Mq, queue: &str) -> Vec<String> {
     mq.drain(queue).iter().map(|got| String::from_utf8_lossy(&got.data).into_owned()).collect()
 }
@@ -188,13 +193,13 @@ fn a_put_that_is_too_long_holds_nobody_and_is_a_dead_letter_where_one_can_be_mad
         put.message.descriptor.reply_to_q_mgr = QMgrName::new("HQ").unwrap();
     };
     put(&gateway, "DEV00001", "SHORT", &[long(2_000), "short".to_owned()], |_| {});
-    wait::until("the short one", TIME, || (hq.depth("SHORT") == 1).then_some(()));
+    until_left(&gateway, 0);
     let letters = app.drain(DEAD);
     let (header, body) = dead_letter(&letters[0]);
     assert_eq!((letters.len(), header.reason, body.len()), (1, Reason::MSG_TOO_BIG_FOR_Q, 2_000));
     // Neither this nor its dead letter goes through the channel.
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], reported);
-    wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
+    until_left(&gateway, 0);
     assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["behind it"]);
     let letters = here.drain(DEAD);
     let (header, body) = dead_letter(&letters[0]);
@@ -203,7 +208,7 @@ fn a_put_that_is_too_long_holds_nobody_and_is_a_dead_letter_where_one_can_be_mad
         (header.dest_q_name.to_string(), header.dest_q_mgr_name.to_string()),
         ("DEV.QUEUE.1".to_owned(), "HQ".to_owned())
     );
-    wait::until("the report", TIME, || (hq.depth("DEV.QUEUE.2") == 1).then_some(()));
+    until_left(&gateway, 0);
     let feedback = Feedback(Reason::MSG_TOO_BIG_FOR_CHANNEL.0);
     assert_eq!(app.drain("DEV.QUEUE.2")[0].md.feedback, feedback);
     let outbox = outbox(&gateway);
@@ -222,7 +227,7 @@ fn a_put_that_is_too_long_is_parked_without_a_dead_letter_queue_and_refused_to_a
     gateway.restart();
     until(&gateway, "RUNNING");
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], |_| {});
-    wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
+    until_left(&gateway, 0);
     wait::until("the long one", TIME, || (outbox(&gateway)["parked"] == 1).then_some(()));
     assert!(tool(&gateway, &["park", "list"]).contains("GATE1"));
 
@@ -260,4 +265,38 @@ fn a_message_that_is_too_long_for_the_channel_says_so_and_what_is_before_it_goes
     let pulled = device(&gateway, "DEV00001").pull(2);
     assert_eq!(pulled[0]["payload"].as_str().unwrap().len(), 100_000);
     assert_eq!(pulled[1]["payload"], "behind it");
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_holds_its_device_until_an_operator_drops_it() {
+    let (mut hq, mut gateway) = pair("", "");
+    hq.stop();
+    let puts = ["before it", "NEEDLE IN THE OUTBOX", "behind it"].map(str::to_owned);
+    put(&gateway, "DEV00001", "DEV.QUEUE.1", &puts, |_| {});
+    gateway.stop();
+    assert_eq!(super::damaged::change(&gateway, b"NEEDLE"), 1, "the entry is in the journal once");
+    gateway.restart();
+    put(&gateway, "DEV00002", "DEV.QUEUE.1", &["another device".to_owned()], |_| {});
+    hq.restart();
+    let mut app = app(&hq);
+    until_left(&gateway, 2);
+    assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["before it", "another device"]);
+    let problem = |gateway: &Service| {
+        let status = gateway.status();
+        let problems = status["problems"].as_array().unwrap().clone();
+        problems.iter().map(Value::to_string).find(|problem| problem.contains("sources drop hq"))
+    };
+    let told = wait::until("what to do", TIME, || problem(&gateway));
+    let id = told.rsplit("sources drop hq ").next().unwrap().split('`').next().unwrap().to_owned();
+    tool(&gateway, &["sources", "drop", "hq", &id]);
+    until_left(&gateway, 0);
+    assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["behind it"]);
+    wait::until("no problem any more", TIME, || problem(&gateway).is_none().then_some(()));
+    assert!(gateway.log().contains("was dropped, its message is lost"));
+    // Nothing else can be lost by it.
+    let again =
+        Command::new(GATEWAY).args(["sources", "drop", "hq", &id, "--data"]).arg(gateway.data()).output();
+    let again = again.unwrap();
+    assert!(!again.status.success());
+    assert!(String::from_utf8_lossy(&again.stderr).contains("has no entry"), "{again:?}");
 }

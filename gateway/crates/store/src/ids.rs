@@ -1,6 +1,8 @@
 //! Ids, owners, places and positions: the numbers that the store gives out.
 
 use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 /// The id of a message: the number of the start in which it was made, and a counter. Never reused, never changed,
 /// also when the record is moved.
@@ -50,6 +52,24 @@ impl fmt::Debug for Id {
     }
 }
 
+/// As it is printed.
+impl FromStr for Id {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let wrong = |_: ParseIntError| IdError;
+        let (start, counter) = text.split_once('-').ok_or(IdError)?;
+        let id = Self::new(start.parse().map_err(wrong)?, counter.parse().map_err(wrong)?);
+        // Bits that do not fit would make another one of it.
+        if id.to_string() == text { Ok(id) } else { Err(IdError) }
+    }
+}
+
+/// A text that is no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an id is two numbers with a hyphen between them, like 3-17")]
+pub struct IdError;
+
 /// The id of a unit under which records are written ahead; made like an [`Id`], from a counter of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitId(pub Id);
@@ -93,5 +113,20 @@ pub struct Position {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.start, self.batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_as_it_is_printed_and_nothing_else_is() {
+        for id in [Id::new(0, 0), Id::new(3, 17), Id::new((1 << 24) - 1, COUNTER_MASK)] {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        for text in ["", "3", "3-", "-17", "3-17-1", "03-17", "+3-17", "16777216-0", "0-1099511627776"] {
+            assert_eq!(text.parse::<Id>(), Err(IdError), "{text}");
+        }
     }
 }

@@ -33,7 +33,7 @@ use bytes::Bytes;
 
 pub use batch::{Batch, Commit, KeyedChange, Kill, NewMessage, Op, Prepare, Stored};
 pub use bodies::{BODY_FILE_BYTES, BodyFile, BodyFiles};
-pub use ids::{Id, OwnerId, Place, Position, UnitId};
+pub use ids::{Id, IdError, OwnerId, Place, Position, UnitId};
 pub use index::ColdIndex;
 pub use journal::{EntriesTicket, Journal, OpenOptions, SnapshotTicket};
 pub use stat::{Histogram, SegmentStat, Stat};

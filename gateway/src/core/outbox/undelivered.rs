@@ -62,7 +62,7 @@ impl Core {
     }
 
     /// An entry ends without having been put, and its device hears of that, if it waits.
-    pub(super) fn refuse_entry(&mut self, source: &str, id: Id, reason: Reason, turn: &mut Turn) {
+    pub(in super::super) fn refuse_entry(&mut self, source: &str, id: Id, reason: Reason, turn: &mut Turn) {
         let mut commit = Commit::default();
         self.outbox.remove(source, id, &mut commit);
         self.area.entries_ended(&[id], Some(reason), &mut commit, &turn.batch, &mut turn.area);

@@ -358,6 +358,12 @@ impl Area {
         self.put_waits.contains_key(&entry)
     }
 
+    /// The device that waits for this entry of the outbox.
+    pub fn awaiting(&self, entry: Id) -> Option<DeviceName> {
+        let wait = self.put_waits.get(&entry)?;
+        Some(self.devices.get(wait.device)?.name)
+    }
+
     /// How many puts wait for entries of the outbox.
     pub fn puts_waiting(&self) -> usize {
         self.put_waits.len()
