@@ -48,7 +48,7 @@ struct Stuck {
 struct Tried {
     /// Why it was not delivered in the first place.
     reason: Reason,
-    /// What can be parked.
+    /// What waits in the park area until its device is known.
     parkable: Option<(DeviceName, Box<DeviceMessage>)>,
     park: bool,
     dead_letter: bool,
@@ -120,7 +120,10 @@ impl Undelivered {
         let tried = self.tried.entry(handed.key).or_insert_with(|| Tried {
             reason: refused.reason,
             parkable: match &handed.delivery {
-                Delivery::Device { device, message } => Some((*device, message.clone())),
+                // A device that is known and full, or takes nothing of its kind, would refuse it again.
+                Delivery::Device { device, message } if refused.reason == Reason::UNKNOWN_REMOTE_Q_MGR => {
+                    Some((*device, message.clone()))
+                }
                 _ => None,
             },
             park: false,
@@ -205,7 +208,7 @@ impl Undelivered {
         }
     }
 
-    /// A message that is for no device is parked under the gateway's own name.
+    /// A message that is for no device, or that its device refuses, is parked under the gateway's own name.
     fn parkable(&self, q_mgr: QMgrName, handed: &HandOver) -> (DeviceName, Box<DeviceMessage>) {
         let kept = self.tried.get(&handed.key).and_then(|tried| tried.parkable.clone());
         kept.unwrap_or_else(|| (self.gateway, Box::new(address::parked_whole(&handed.original, q_mgr))))

@@ -1,5 +1,6 @@
 //! What no device can take goes to the dead-letter queue with its original names, and holds nobody up.
 
+use std::process::Command;
 use std::time::Duration;
 
 use integration_tests::device::Device;
@@ -83,4 +84,34 @@ fn a_full_device_is_2053_and_others_go_on() {
     // With room again, it takes messages again.
     app.put_one("ORDERS%DEV00001", "GATE1", "later").unwrap();
     assert_eq!(pull("DEV00001", 1), ["later"]);
+}
+
+/// mqe.md 4.6: "DLQ name missing or put fails: park".
+#[test]
+fn without_a_dead_letter_queue_what_a_full_device_refuses_is_parked_and_others_go_on() {
+    let service = Service::prepare(GATEWAY).with_config("[devices]\nmessages_max = 3\n");
+    let script = service.folder().join("no-letters.mqsc");
+    std::fs::write(&script, "ALTER QMGR DEADQ(' ')\n").unwrap();
+    let mut service = service.with(&["--mqsc", &script.display().to_string()]);
+    service.restart();
+    let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
+    for index in 0..5 {
+        app.put_one("ORDERS%DEV00001", "GATE1", format!("message {index}")).unwrap();
+    }
+    app.put_one("ORDERS%DEV00002", "GATE1", "for another").unwrap();
+    service.wait_until_handed_over();
+
+    let status = service.status();
+    let source = &status["sources"][0];
+    assert_eq!((&source["state"], &source["parked"]), (&"RUNNING".into(), &2.into()), "{status:#}");
+    // For nobody who may become known: under the gateway's own name, until an operator or their time ends them.
+    let parked = Command::new(GATEWAY).args(["park", "list", "--data"]).arg(service.data()).output().unwrap();
+    let parked = String::from_utf8(parked.stdout).unwrap();
+    assert!(parked.contains("GATE1") && !parked.contains("DEV00001"), "{parked}");
+    let pull = |name: &str, count| {
+        let pulled = Device::new(DEVICE_SIM, service.devices(), name, service.folder()).pull(count);
+        pulled.iter().map(|message| message["payload"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(pull("DEV00001", 3), ["message 0", "message 1", "message 2"]);
+    assert_eq!(pull("DEV00002", 1), ["for another"]);
 }
