@@ -102,6 +102,9 @@ impl ReceiveExit for Audit {
         cx: &mut ExitContext,
         message: &mut ExitMessage,
     ) -> Result<ExitResponse, ExitError> {
+        if cx.is_dry_run() {
+            return Ok(ExitResponse::Ok);
+        }
         let header = message.xqh().ok();
         let md = header.as_ref().map(|header| &header.msg_desc);
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

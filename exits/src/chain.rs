@@ -96,6 +96,7 @@ impl Place {
 }
 
 /// An exit as the chain knows it.
+#[derive(Clone)]
 pub(crate) struct ExitPlan {
     config: ExitConfig,
     constructor: Constructor,
@@ -178,6 +179,17 @@ impl Chain {
         }
         end_at_first_stop(&mut verdicts);
         verdicts
+    }
+
+    /// What the exits would make of a message, whose origin is one of [`crate::Origin::dry_run`]: instances of its own see it, which
+    /// end behind it. Statistics, user areas and numbers of the running ones stay as they are.
+    pub async fn dry_run(&self, message: ExitMessage) -> Result<Verdict, ExitError> {
+        let pool = Arc::new(self.pool().anew());
+        let chain = Self { pool: Mutex::new(Arc::clone(&pool)), gate: RwLock::default() };
+        pool.start(1).await?;
+        let verdict = chain.run(vec![message]).await.pop();
+        chain.term().await;
+        verdict.ok_or_else(|| ExitError::failed("the exits gave no answer"))
     }
 
     /// What the exits have done so far, since they were started or started anew.

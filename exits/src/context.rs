@@ -20,12 +20,18 @@ pub enum Direction {
 pub struct Origin {
     source: Arc<str>,
     direction: Direction,
+    dry_run: bool,
 }
 
 impl Origin {
     /// The name of the source or channel, and the direction.
     pub fn new(source: &str, direction: Direction) -> Self {
-        Self { source: source.into(), direction }
+        Self { source: source.into(), direction, dry_run: false }
+    }
+
+    /// Of a message that does not exist: somebody asks what would become of it ([`crate::Chain::dry_run`]).
+    pub fn dry_run(source: &str, direction: Direction) -> Self {
+        Self { dry_run: true, ..Self::new(source, direction) }
     }
 
     /// Name of the source, channel or device.
@@ -143,6 +149,11 @@ impl ExitContext {
     /// Which way the message goes.
     pub fn direction(&self) -> Direction {
         self.origin.direction()
+    }
+
+    /// Whether somebody only asks what would become of such a message (`route`): nothing outside of the message is to change.
+    pub fn is_dry_run(&self) -> bool {
+        self.origin.dry_run
     }
 
     /// Number of the message since the chain was started, from 1, in order of arrival.

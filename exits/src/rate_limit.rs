@@ -106,6 +106,9 @@ impl ReceiveExit for RateLimit {
         cx: &mut ExitContext,
         message: &mut ExitMessage,
     ) -> Result<ExitResponse, ExitError> {
+        if cx.is_dry_run() {
+            return Ok(ExitResponse::Ok);
+        }
         let name = match (self.per_device, cx.direction()) {
             (false, _) => SHARED.to_owned(),
             (true, Direction::FromMq) => message.xqh()?.remote_q_mgr_name.to_string(),

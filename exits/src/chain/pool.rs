@@ -88,6 +88,12 @@ impl Pool {
         }
     }
 
+    /// One of the same exits, which has not started any.
+    pub(super) fn anew(&self) -> Self {
+        let new = Self::new(self.exits.clone(), Arc::clone(&self.gateway_names), 1, self.place);
+        Self { abandoned_max: self.abandoned_max, ..new }
+    }
+
     pub(super) fn has_no_exits(&self) -> bool {
         self.exits.is_empty()
     }

@@ -254,6 +254,39 @@ async fn as_tasks_the_same_exits_do_the_same_by_the_clock_of_their_runtime() {
 }
 
 #[tokio::test]
+async fn a_dry_run_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let shipped = |kind: &str, data: String| ExitConfig { data, ..ExitConfig::new(kind) };
+    let configs = vec![
+        shipped("rate-limit", "per_second=1 burst=1 action=refuse".to_owned()),
+        shipped("audit", format!("file={}", file.display())),
+        shipped("destination-rewrite", String::new()),
+    ];
+    let names = [QMgrName::new("GATE1").unwrap()];
+    let chain = Chain::start(&Registry::with_shipped(), configs, names, NonZeroUsize::new(2)).await.unwrap();
+    let to = |origin| {
+        let header = Mqxqh {
+            remote_q_name: QName::new("ORDERS%DEV1").unwrap(),
+            remote_q_mgr_name: names[0],
+            ..Mqxqh::default()
+        };
+        ExitMessage::wrap(origin, &header, b"")
+    };
+    for _ in 0..3 {
+        let dry = to(Origin::dry_run("route", Direction::FromMq));
+        let Verdict::Pass(passed) = chain.dry_run(dry).await.unwrap() else { panic!("it passes") };
+        assert_eq!(passed.xqh().unwrap().remote_q_name.to_string(), "ORDERS");
+    }
+    assert!(chain.status().exits.iter().all(|exit| exit.calls == 0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), "");
+    // The one token is still there.
+    let verdicts = chain.run(vec![to(Origin::new("hq", Direction::FromMq))]).await;
+    assert!(matches!(verdicts[..], [Verdict::Pass(_)]), "{verdicts:?}");
+    chain.term().await;
+}
+
+#[tokio::test]
 async fn each_instance_has_its_own_object_and_user_area() {
     let seen = Arc::default();
     let chain = chain(&seen, vec![exit("one"), exit("two")], 3).await;

@@ -37,19 +37,17 @@ pub(super) async fn explain(backend: &Backend, queue: &str, q_mgr: &str) -> Resu
         msg_desc: Mqmd::default(),
         ..Mqxqh::default()
     };
-    let message = ExitMessage::wrap(Origin::new("route", Direction::FromMq), &header, b"");
-    let verdict = backend.chain.run(vec![message.clone()]).await.pop();
-    let passed = match verdict {
-        Some(Verdict::Pass(passed)) => passed,
-        Some(Verdict::Undelivered { reason, why, .. }) => {
+    let message = ExitMessage::wrap(Origin::dry_run("route", Direction::FromMq), &header, b"");
+    let passed = match backend.chain.dry_run(message.clone()).await.map_err(|error| error.to_string())? {
+        Verdict::Pass(passed) => passed,
+        Verdict::Undelivered { reason, why, .. } => {
             steps.push(format!("The exits do not let it through: {why} ({reason})."));
             return Ok(RouteReport { steps, ends: "undelivered: the rule decides".to_owned() });
         }
-        Some(Verdict::CloseChannel { why } | Verdict::Stopped { why }) => {
+        Verdict::CloseChannel { why } | Verdict::Stopped { why } => {
             steps.push(format!("The exits stop: {why}."));
             return Ok(RouteReport { steps, ends: "it stays on the transmission queue".to_owned() });
         }
-        None => return Err("the exits gave no answer".to_owned()),
     };
     if let Ok(after) = passed.xqh() {
         let (queue, q_mgr) = (after.remote_q_name, after.remote_q_mgr_name);

@@ -146,7 +146,10 @@ fn messages_for_an_unknown_device_are_parked_until_it_is_let_in() {
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "others go on");
     wait::until("parked messages", TIME, || (gateway.status()["area"]["parked"] == 3).then_some(()));
     assert!(tool(&gateway, &["park", "list"]).contains("PUMP7"));
+    let calls = || gateway.status()["exits"][0]["calls"].clone();
+    let before = calls();
     assert!(tool(&gateway, &["route", "ORDERS%PUMP7", "GATE1"]).contains("PUMP7 is not known"));
+    assert_eq!(calls(), before, "a dry run is not counted");
     tool(&gateway, &["park", "release", "--device", "PUMP7"]);
     let payloads: Vec<Value> =
         device(&gateway, "PUMP7").pull(3).iter().map(|message| message["payload"].clone()).collect();
