@@ -4,6 +4,7 @@
 // Helpers of tests fail as loudly as the tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
 
+mod acceptance;
 mod addressing;
 mod bad_calls;
 mod bad_input;
