@@ -1,6 +1,6 @@
 //! A relay in front of a queue manager that knows where a segment of the MQ protocol ends, and does one thing wrong when it is
-//! told to: cuts before the n-th request, swallows its answer and cuts, backs out what was to be committed and says so, or says
-//! that what was committed was not.
+//! told to: cuts before the n-th request, swallows its answer and cuts, backs out what was to be committed and says so, says
+//! that what was committed was not, or says nothing more.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -19,6 +19,10 @@ pub enum Fault {
     BackOut(u32),
     /// The n-th MQCMIT is done, and answered with a failure that says nothing about that: 2195.
     Deny(u32),
+    /// The n-th MQCMIT never gets there, and nothing is said.
+    Keep(u32),
+    /// The n-th MQCMIT is done, and nothing is said.
+    Hush(u32),
 }
 
 /// Completion and reason codes of the answers (mq-objects.md 2).
@@ -61,6 +65,8 @@ enum Todo {
     Swallow,
     BackOut,
     Deny,
+    Keep,
+    Hush,
 }
 
 /// How the answer with this type is changed: completion code, reason.
@@ -113,6 +119,8 @@ impl State {
             Some(Fault::CutAfter(n)) if n == requests => Todo::Swallow,
             Some(Fault::BackOut(n)) if kind == MQCMIT && n == commits => Todo::BackOut,
             Some(Fault::Deny(n)) if kind == MQCMIT && n == commits => Todo::Deny,
+            Some(Fault::Keep(n)) if kind == MQCMIT && n == commits => Todo::Keep,
+            Some(Fault::Hush(n)) if kind == MQCMIT && n == commits => Todo::Hush,
             _ => return Todo::Pass,
         };
         *self = Self { fault: self.then, done: self.then.is_none(), ..Self::default() };
@@ -123,16 +131,19 @@ impl State {
 fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let (swallow, rewrite) = <(Arc<AtomicBool>, Arc<Rewrite>)>::default();
+    let (swallow, hush, rewrite) = <(Arc<AtomicBool>, Arc<AtomicBool>, Arc<Rewrite>)>::default();
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
     let (state, swallows, rewrites) = (Arc::clone(state), Arc::clone(&swallow), Arc::clone(&rewrite));
+    let hushes = Arc::clone(&hush);
     thread::spawn(move || {
         while let Some(mut segment) = read(&mut from_client) {
             let at = TYPE[usize::from(segment[3] == b'M')];
             match locked(&state).request(segment[at]) {
                 Todo::Pass => {}
                 Todo::Cut => break,
+                Todo::Keep => continue,
                 Todo::Swallow => swallows.store(true, Ordering::SeqCst),
+                Todo::Hush => hushes.store(true, Ordering::SeqCst),
                 Todo::BackOut => {
                     segment[at] = MQBACK;
                     set(&rewrites, (MQBACK_REPLY, MQCC_WARNING, MQRC_BACKED_OUT));
@@ -150,6 +161,9 @@ fn serve(client: &TcpStream, server: &TcpStream, state: &Arc<Mutex<State>>) -> i
         while let Some(mut segment) = read(&mut from_server) {
             if swallow.load(Ordering::SeqCst) {
                 break;
+            }
+            if hush.load(Ordering::SeqCst) {
+                continue;
             }
             let wide = usize::from(segment[3] == b'M');
             let mut rewrite = rewrite.lock().unwrap_or_else(PoisonError::into_inner);

@@ -134,6 +134,11 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
+    /// Asks it to read again what it was told to do (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// Holds it where it is (SIGSTOP) while something is done.
     pub fn held<T>(&self, work: impl FnOnce() -> T) -> T {
         self.signal(Signal::STOP);

@@ -80,7 +80,12 @@ async fn source(
     let mut done = Vec::new();
     if new_queue_manager || outbox.is_some() {
         let name = name.ok_or("say for which source")?;
-        if controls.iter().any(|control| control.kind() != SourceKind::Local && !control.is_stopped()) {
+        // A running one has nothing that is to be decided; the outbox alone may wait for the word about it.
+        let concerned = |kind| match new_queue_manager {
+            true => kind != SourceKind::Local,
+            false => kind == SourceKind::Outbox,
+        };
+        if controls.iter().any(|control| concerned(control.kind()) && !control.is_stopped()) {
             return Err(format!("source {name} is not stopped: it needs no such word"));
         }
         done.extend(settle(backend, name, new_queue_manager, outbox).await?);

@@ -15,6 +15,7 @@ mod graceful_stop;
 mod interop;
 mod mqi;
 mod mqsc_scripts;
+mod operator;
 mod outbox;
 mod remote;
 mod start_errors;
