@@ -1,0 +1,124 @@
+//! A gateway, its queue manager, and a relay between them that does wrong what it is told; and what a test asks of them.
+
+use std::process::Command;
+use std::time::Duration;
+
+use integration_tests::cuts::Cuts;
+use integration_tests::device::Device;
+use integration_tests::mq::{Mq, persistent};
+use integration_tests::service::Service;
+use integration_tests::{remote, wait};
+use mq_wire::{Mqmd, OpenOptions, PutOptions};
+use serde_json::Value;
+
+use crate::{DEVICE_SIM, GATEWAY};
+
+pub(crate) const TIME: Duration = Duration::from_secs(60);
+pub(crate) const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
+
+pub(crate) struct World {
+    pub(crate) hq: Service,
+    pub(crate) gateway: Service,
+    pub(crate) cuts: Cuts,
+    pub(crate) app: Mq,
+}
+
+impl World {
+    /// Both are at work.
+    pub(crate) fn new(source: &str) -> Self {
+        let mut hq = remote::queue_manager(GATEWAY);
+        hq.restart();
+        let cuts = Cuts::start(hq.mq()).unwrap();
+        let mut gateway = remote::gateway_at(GATEWAY, cuts.address(), source, "");
+        gateway.restart();
+        let app = Mq::connect(&hq.connect_options("DEV.APP.SVRCONN")).unwrap();
+        let world = Self { hq, gateway, cuts, app };
+        world.is_running();
+        world
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        Device::new(DEVICE_SIM, self.gateway.devices(), "DEV00001", self.gateway.folder())
+    }
+
+    /// Puts messages for the device in one unit of work, so that they are in one batch.
+    pub(crate) fn put(&mut self, texts: &[&str]) {
+        self.put_as(&persistent(), texts);
+    }
+
+    pub(crate) fn put_as(&mut self, md: &Mqmd, texts: &[&str]) {
+        let handle = self.app.open("ORDERS%DEV00001", "GATE1", OpenOptions::OUTPUT).unwrap();
+        for text in texts {
+            self.app.put(handle, md.clone(), PutOptions::SYNCPOINT, (*text).to_owned()).unwrap();
+        }
+        self.app.commit().unwrap();
+        self.app.close(handle).unwrap();
+    }
+
+    /// The device gets just these, and nothing behind them.
+    #[track_caller]
+    pub(crate) fn delivers(&self, expected: &[&str], what: &str) {
+        let texts = |messages: Vec<Value>| -> Vec<String> {
+            messages.iter().filter_map(|message| message["payload"].as_str().map(str::to_owned)).collect()
+        };
+        assert_eq!(texts(self.device().pull_up_to(expected.len(), TIME)), expected, "{what}");
+        wait::until("an empty transmission queue", TIME, || (self.hq.depth("GATE1") == 0).then_some(()));
+        let waiting = || (self.gateway.status()["area"]["messages"] == 0).then_some(());
+        wait::until("an area without messages", TIME, waiting);
+    }
+
+    /// What status says of the source or its outbox.
+    pub(crate) fn source(&self, kind: &str) -> Value {
+        source(&self.gateway, kind)
+    }
+
+    #[track_caller]
+    pub(crate) fn is_running(&self) {
+        for kind in ["remote", "outbox"] {
+            says(&self.gateway, kind, "RUNNING", "");
+        }
+    }
+
+    /// The gateway is killed, and what it had begun is backed out, or committed if `held` is the last thing that it said.
+    #[track_caller]
+    pub(crate) fn kill(&mut self, held: integration_tests::cuts::Held, finish: bool) {
+        self.gateway.kill();
+        if finish {
+            held.finish_alone();
+        } else {
+            drop(held);
+        }
+        let queue = wait::until("the end of the old connection", TIME, || {
+            self.app.open("GATE1", "", OpenOptions::INPUT_EXCLUSIVE).ok()
+        });
+        self.app.close(queue).unwrap();
+    }
+
+    /// An operator's command; its output.
+    #[track_caller]
+    pub(crate) fn tool(&self, args: &[&str]) -> String {
+        let mut command = Command::new(GATEWAY);
+        command.args(args).arg("--data").arg(self.gateway.data()).current_dir(self.gateway.folder());
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+        text
+    }
+}
+
+/// What status says of the source or its outbox.
+pub(crate) fn source(gateway: &Service, kind: &str) -> Value {
+    let status = gateway.status();
+    let sources = status["sources"].as_array().unwrap();
+    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
+}
+
+/// Waits until it is in this state for a reason with this in it.
+#[track_caller]
+pub(crate) fn says(gateway: &Service, kind: &str, state: &str, reason: &str) {
+    wait::until(&format!("{kind} {state} {reason}"), TIME, || {
+        let source = source(gateway, kind);
+        let is_reason = reason.is_empty() || source["reason"].as_str()?.contains(reason);
+        (source["state"] == state && is_reason).then_some(())
+    });
+}
