@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use integration_tests::device::Device;
 use integration_tests::mq::{Mq, dead_letter, persistent};
-use integration_tests::service::Service;
+use integration_tests::service::{self, Service};
 use integration_tests::{remote, wait};
 use mq_wire::{Feedback, Mqmd, MsgType, QMgrName, QName, Reason, ReportOptions};
 use pretty_assertions::assert_eq;
@@ -246,6 +246,29 @@ fn a_sync_queue_that_was_cleared_or_is_somebody_elses() {
     gateway.kill();
     app.put_one("ORDERS%DEV00002", "GATE1", "four").unwrap();
     assert_eq!(device(&second, "DEV00002").pull(1)[0]["payload"], "four");
+}
+
+#[test]
+fn addresses_are_tried_one_after_the_other_until_one_has_the_right_queue_manager() {
+    let mut hq = remote::queue_manager(GATEWAY);
+    let other = Service::start(GATEWAY);
+    let (nobody, port) = (service::free_address().port(), hq.mq().port());
+    let hosts = [nobody, other.mq().port(), port].map(|port| format!("127.0.0.1({port})")).join(",");
+    let config = format!(
+        "[[source]]\nname = \"hq\"\nqueue_manager = \"HQ\"\nconnect = \"DEV.ADMIN.SVRCONN/TCP/{hosts}\"\n"
+    );
+    let mut gateway = Service::prepare(GATEWAY).with_config(&config);
+    gateway.restart();
+    until(&gateway, "remote", "RETRYING");
+    let reason = source(&gateway, "remote")["reason"].as_str().unwrap().to_owned();
+    for part in [&nobody.to_string(), "there is no queue manager of that name", &port.to_string()] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    hq.restart();
+    app(&hq).put_one("ORDERS%DEV00001", "GATE1", "the third address").unwrap();
+    assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "the third address");
+    let address = source(&gateway, "remote")["address"].as_str().unwrap().to_owned();
+    assert!(address.contains(&port.to_string()), "{address}");
 }
 
 #[test]
