@@ -118,6 +118,8 @@ fn senders_hear_of_arrival_delivery_expiry_and_exceptions() {
     put(&mut sender, "NOWHERE", md(ReportOptions::EXCEPTION | ReportOptions::DISCARD_MSG));
     expect(Feedback(Reason::UNKNOWN_OBJECT_NAME.0), "", "the report of an exception");
     assert_eq!(hq.depth(DEAD), 0, "discarded, as the sender wants it");
+    wait::until("the count of it", TIME, || (source(&gateway, "remote")["discarded"] == 1).then_some(()));
+    assert_eq!(source(&gateway, "remote")["dead_lettered"], 0);
 }
 
 #[test]
