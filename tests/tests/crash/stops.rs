@@ -1,5 +1,5 @@
-//! The gateway is stopped in order while a request of a batch, or the answer to it, is under way: at each step of the batch,
-//! by a signal, by two of them, and by an operator who stops the source. Whatever was begun is committed as a whole or backed
+//! The gateway is stopped while a request of a batch, or the answer to it, is under way: at each step of the batch,
+//! by a signal, by two of them, and by an operator who stops the source; and it is killed there. Whatever was begun is committed as a whole or backed
 //! out, and MQDISC, which would commit, never ends an open unit of work (ONCE.md 4).
 
 use integration_tests::cuts::{Fault, Held};
@@ -63,5 +63,15 @@ fn row_a_source_that_is_stopped_at_any_step_of_a_batch_leaves_exactly_one_copy()
             says(&world.gateway, kind, "STOPPED", "by an operator");
         }
         world.tool(&["sources", "start", "hq"]);
+    });
+}
+
+/// mqe.md 10 #2, for a queue manager of its own. That of the gateway has no steps between which a kill could fall, but for those
+/// of the journal: kills of it at random are in `devices`.
+#[test]
+fn acceptance_02_a_kill_at_any_step_of_a_batch_leaves_exactly_one_copy() {
+    stopped_at_each_step(|world, held| {
+        world.kill(held, false);
+        world.gateway.restart();
     });
 }

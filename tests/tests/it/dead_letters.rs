@@ -15,7 +15,7 @@ const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
 const TIME: Duration = Duration::from_secs(30);
 
 #[test]
-fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
+fn acceptance_05_bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
     let service = Service::start(GATEWAY);
     let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
     // Queue name at the gateway and the reason: what MQOPEN would say to such a name (mq-objects.md 10.5, 10.6).
@@ -25,7 +25,7 @@ fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
         ("ORDERS%", Reason::UNKNOWN_OBJECT_Q_MGR),
         ("%", Reason::UNKNOWN_OBJECT_NAME),
     ];
-    // One whose sender wants it discarded is no dead letter.
+    // One whose sender wants it discarded is no dead letter (mqe.md 10 #5).
     let discard = Mqmd { report: ReportOptions::DISCARD_MSG, ..persistent() };
     app.put_md("ORDERS", "GATE1", discard, "discarded").unwrap();
     for (index, (queue, _)) in bad.iter().enumerate() {

@@ -4,6 +4,7 @@
 // Helpers of tests fail as loudly as the tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
 
+mod acceptance;
 mod addressing;
 mod bad_calls;
 mod bad_input;
@@ -22,3 +23,14 @@ mod start_errors;
 const GATEWAY: &str = env!("CARGO_BIN_EXE_mqe-gateway-under-test");
 /// The device simulator under test.
 const DEVICE_SIM: &str = env!("CARGO_BIN_EXE_device-sim-under-test");
+
+/// A command of an operator against a service; its output.
+#[track_caller]
+fn tool(service: &integration_tests::service::Service, args: &[&str]) -> String {
+    let mut command = std::process::Command::new(GATEWAY);
+    command.args(args).arg("--data").arg(service.data()).current_dir(service.folder());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}

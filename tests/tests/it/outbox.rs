@@ -1,7 +1,6 @@
 //! The outbox of a gateway to another queue manager: puts that wait for it, and what cannot be put as it is; and what is too
 //! long for the channel on its way to a device.
 
-use std::process::Command;
 use std::time::Duration;
 
 use device_sim::device::{DeviceOptions, Flushed, NewPut, text_message};
@@ -14,7 +13,7 @@ use mqe::frame::PutOutcome;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::{DEVICE_SIM, GATEWAY};
+use crate::{DEVICE_SIM, GATEWAY, tool};
 
 const TIME: Duration = Duration::from_secs(30);
 const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
@@ -101,17 +100,6 @@ fn put(gateway: &Service, name: &str, queue: &str, texts: &[String], change: fn(
         device.close(Duration::ZERO).await.unwrap();
         flushed
     })
-}
-
-/// A command against the gateway; its output.
-#[track_caller]
-fn tool(gateway: &Service, args: &[&str]) -> String {
-    let mut command = Command::new(GATEWAY);
-    command.args(args).arg("--data").arg(gateway.data()).current_dir(gateway.folder());
-    let output = command.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
 }
 
 /// ONCE.md 3: "where a queue waits for MQ before it answers, the answer to a repeat waits too".

@@ -12,7 +12,7 @@ use mq_wire::{Feedback, Mqmd, MsgType, QMgrName, QName, Reason, ReportOptions};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::{DEVICE_SIM, GATEWAY};
+use crate::{DEVICE_SIM, GATEWAY, tool};
 
 const TIME: Duration = Duration::from_secs(30);
 const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
@@ -37,21 +37,6 @@ fn line(text: &str) -> [String; 1] {
     [text.to_owned()]
 }
 
-/// A command against the gateway; its output.
-#[track_caller]
-fn tool(gateway: &Service, args: &[&str]) -> String {
-    let output = Command::new(GATEWAY)
-        .args(args)
-        .arg("--data")
-        .arg(gateway.data())
-        .current_dir(gateway.folder())
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
-}
-
 fn source(gateway: &Service, kind: &str) -> Value {
     let status = gateway.status();
     let sources = status["sources"].as_array().unwrap();
@@ -64,7 +49,7 @@ fn until(gateway: &Service, kind: &str, state: &str) {
 }
 
 #[test]
-fn requests_go_out_and_replies_come_home_without_a_definition_for_each_device() {
+fn acceptance_14_requests_go_out_and_replies_come_home_without_a_definition_for_each_device() {
     let (hq, gateway) = pair("", "");
     let mut app = app(&hq);
     let long = "A.QUEUE.FOR.THE.ANSWERS.OF.THE.APPLICATION.1";
@@ -158,7 +143,7 @@ fn messages_for_an_unknown_device_are_parked_until_it_is_let_in() {
 
 /// mqe.md 10 #4: growing waits, the listener stops, the message is still on the transmission queue.
 #[test]
-fn compat_waits_and_stops_and_an_operator_starts_it_again() {
+fn acceptance_04_compat_waits_and_stops_and_an_operator_starts_it_again() {
     let rule = "[gateway]\nundelivered = \"compat\"\nundelivered_data = \"first=1 max=1 tries=3\"\n";
     let (hq, gateway) = pair("", rule);
     let mut app = app(&hq);
@@ -179,7 +164,7 @@ fn compat_waits_and_stops_and_an_operator_starts_it_again() {
 
 /// mqe.md 10 #9.
 #[test]
-fn a_source_that_is_stopped_keeps_puts_of_devices_or_tells_them_to_come_later() {
+fn acceptance_09_a_source_that_is_stopped_keeps_puts_of_devices_or_tells_them_to_come_later() {
     let (hq, gateway) = pair("", "");
     tool(&gateway, &["sources", "stop", "hq"]);
     until(&gateway, "outbox", "STOPPED");
