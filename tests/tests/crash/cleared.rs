@@ -9,7 +9,7 @@ use integration_tests::mq::persistent;
 use integration_tests::wait;
 use mq_wire::{GetOptions, Mqmd, OpenOptions};
 
-use crate::world::{TIME, World};
+use crate::world::{TIME, World, says};
 
 const SYNC: &str = "MQE.SYNCQ";
 const TRANSMISSION: &str = "GATE1";
@@ -39,6 +39,29 @@ fn row_a_sync_queue_that_was_cleared_with_a_batch_prepared_is_replaced_by_the_me
         let mut world = prepared(&persistent(), committed);
         assert_eq!(world.app.drain(SYNC).len(), 2);
         goes_on(world, &["one", "two"], &format!("committed: {committed}"));
+    }
+}
+
+/// Of puts that were under way nobody knows but who looks: they are neither lost nor put twice by a guess (ONCE.md 3).
+#[test]
+fn row_a_sync_queue_that_was_cleared_with_puts_under_way_waits_for_an_operators_word() {
+    for (committed, word) in [(true, "drained"), (false, "again")] {
+        let mut world = World::new("wait_seconds = 1");
+        world.cuts.arm(Fault::HoldCommit(1), None);
+        world.device().push("DEV.QUEUE.1", &["one".to_owned(), "two".to_owned()]);
+        let held = world.cuts.held(TIME);
+        world.kill(held, committed);
+        assert_eq!(world.app.drain(SYNC).len(), 2);
+        world.gateway.restart();
+        says(&world.gateway, "outbox", "STOPPED", "--outbox drained");
+        world.device().push("DEV.QUEUE.1", &["three".to_owned()]);
+        let under_way = world.source("outbox")["waiting"].as_u64().unwrap();
+        assert!((2..=3).contains(&under_way), "{under_way}");
+        world.tool(&["sources", "start", "hq", "--outbox", word]);
+        wait::until("an empty outbox", TIME, || (world.source("outbox")["waiting"] == 0).then_some(()));
+        let came: Vec<_> = world.app.drain("DEV.QUEUE.1").into_iter().map(|got| got.data).collect();
+        assert_eq!(came, ["one", "two", "three"], "{word}");
+        assert_eq!(world.app.drain(SYNC).len(), 2, "{word}: one for each direction");
     }
 }
 
