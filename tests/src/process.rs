@@ -134,6 +134,11 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
+    /// Tells it to read again what it can read again (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// Holds it where it is (SIGSTOP) while something is done.
     pub fn held<T>(&self, work: impl FnOnce() -> T) -> T {
         self.signal(Signal::STOP);
