@@ -1,6 +1,7 @@
 //! The service in this process, over sockets, on a store that fails: the applications' and the devices' own libraries
 //! are at the other ends.
 
+mod order;
 mod remote;
 
 use std::collections::BTreeMap;
