@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use integration_tests::cuts::Cuts;
+use integration_tests::cuts::{Cuts, Held};
 use integration_tests::device::Device;
 use integration_tests::mq::{Mq, persistent};
 use integration_tests::service::Service;
@@ -47,12 +47,18 @@ impl World {
     }
 
     pub(crate) fn put_as(&mut self, md: &Mqmd, texts: &[&str]) {
-        let handle = self.app.open("ORDERS%DEV00001", "GATE1", OpenOptions::OUTPUT).unwrap();
-        for text in texts {
+        let addressed: Vec<_> = texts.iter().map(|text| ("ORDERS%DEV00001", *text)).collect();
+        self.put_to(md, &addressed);
+    }
+
+    /// Queues at the gateway, and messages for them.
+    pub(crate) fn put_to(&mut self, md: &Mqmd, messages: &[(&str, &str)]) {
+        for (queue, text) in messages {
+            let handle = self.app.open(queue, "GATE1", OpenOptions::OUTPUT).unwrap();
             self.app.put(handle, md.clone(), PutOptions::SYNCPOINT, (*text).to_owned()).unwrap();
+            self.app.close(handle).unwrap();
         }
         self.app.commit().unwrap();
-        self.app.close(handle).unwrap();
     }
 
     /// The device gets just these, and nothing behind them.
@@ -79,9 +85,9 @@ impl World {
         }
     }
 
-    /// The gateway is killed, and what it had begun is backed out, or committed if `held` is the last thing that it said.
+    /// The gateway is killed. What is held is its last word, and is done all the same; or what it had begun is backed out.
     #[track_caller]
-    pub(crate) fn kill(&mut self, held: integration_tests::cuts::Held, finish: bool) {
+    pub(crate) fn kill(&mut self, held: Held, finish: bool) {
         self.gateway.kill();
         if finish {
             held.finish_alone();
