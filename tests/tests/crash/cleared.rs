@@ -9,7 +9,7 @@ use integration_tests::mq::persistent;
 use integration_tests::wait;
 use mq_wire::{GetOptions, Mqmd, OpenOptions};
 
-use crate::world::{TIME, World, says};
+use crate::world::{TIME, World};
 
 const SYNC: &str = "MQE.SYNCQ";
 const TRANSMISSION: &str = "GATE1";
@@ -29,7 +29,7 @@ fn goes_on(mut world: World, expected: &[&str], what: &str) {
     world.put(&["behind"]);
     world.gateway.restart();
     world.delivers(&[expected, &["behind"]].concat(), what);
-    world.is_running();
+    world.wait_until_running();
     assert_eq!(world.app.drain(SYNC).len(), 2, "{what}: one for each direction");
 }
 
@@ -53,12 +53,14 @@ fn row_a_sync_queue_that_was_cleared_with_puts_under_way_waits_for_an_operators_
         world.kill(held, committed);
         assert_eq!(world.app.drain(SYNC).len(), 2);
         world.gateway.restart();
-        says(&world.gateway, "outbox", "STOPPED", "--outbox drained");
+        world.gateway.wait_until_source_says("outbox", "STOPPED", "--outbox drained");
         world.device().push("DEV.QUEUE.1", &["three".to_owned()]);
-        let under_way = world.source("outbox")["waiting"].as_u64().unwrap();
+        let under_way = world.gateway.source("outbox")["waiting"].as_u64().unwrap();
         assert!((2..=3).contains(&under_way), "{under_way}");
         world.tool(&["sources", "start", "hq", "--outbox", word]);
-        wait::until("an empty outbox", TIME, || (world.source("outbox")["waiting"] == 0).then_some(()));
+        wait::until("an empty outbox", TIME, || {
+            (world.gateway.source("outbox")["waiting"] == 0).then_some(())
+        });
         let came: Vec<_> = world.app.drain("DEV.QUEUE.1").into_iter().map(|got| got.data).collect();
         assert_eq!(came, ["one", "two", "three"], "{word}");
         assert_eq!(world.app.drain(SYNC).len(), 2, "{word}: one for each direction");

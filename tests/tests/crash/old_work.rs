@@ -7,7 +7,7 @@ use integration_tests::device::Device;
 use integration_tests::service::Service;
 use integration_tests::{remote, wait};
 
-use crate::world::{TIME, World, says, source};
+use crate::world::{TIME, World};
 use crate::{DEVICE_SIM, GATEWAY};
 
 #[test]
@@ -19,15 +19,18 @@ fn row_an_old_unit_of_work_that_is_not_finished_is_waited_for() {
         let held = world.cuts.held(TIME);
         held.cut_client();
         // The old connection still has the transmission queue.
-        says(&world.gateway, "remote", "RETRYING", "2042");
+        world.gateway.wait_until_source_says("remote", "RETRYING", "2042");
         held.close_queue().unwrap();
-        // Its next try is now.
+        // By now, not when its time has come.
         world.tool(&["sources", "start", "hq"]);
         // Nobody has it now, and the messages are not on it: that does not say that they were committed.
-        says(&world.gateway, "remote", "RETRYING", "is not finished");
+        world.gateway.wait_until_source_says("remote", "RETRYING", "is not finished");
         assert_eq!(world.hq.depth("GATE1"), 0);
         let status = world.gateway.status();
-        assert_eq!((&status["area"]["messages"], &world.source("remote")["batch"]), (&0.into(), &0.into()));
+        assert_eq!(
+            (&status["area"]["messages"], &world.gateway.source("remote")["batch"]),
+            (&0.into(), &0.into())
+        );
         if commits {
             held.finish_alone();
         } else {
@@ -47,15 +50,17 @@ fn row_an_old_unit_of_work_of_the_outbox_is_waited_for() {
         world.device().push("DEV.QUEUE.1", &["up".to_owned()]);
         let held = world.cuts.held(TIME);
         held.cut_client();
-        says(&world.gateway, "outbox", "RETRYING", "is not finished");
+        world.gateway.wait_until_source_says("outbox", "RETRYING", "is not finished");
         assert_eq!(world.app.drain("DEV.QUEUE.1").len(), 0);
-        assert_eq!(world.source("outbox")["waiting"], 1);
+        assert_eq!(world.gateway.source("outbox")["waiting"], 1);
         if commits {
             held.finish_alone();
         } else {
             drop(held);
         }
-        wait::until("an empty outbox", TIME, || (world.source("outbox")["waiting"] == 0).then_some(()));
+        wait::until("an empty outbox", TIME, || {
+            (world.gateway.source("outbox")["waiting"] == 0).then_some(())
+        });
         let came: Vec<_> = world.app.drain("DEV.QUEUE.1").into_iter().map(|got| got.data).collect();
         assert_eq!(came, ["up"], "committed: {commits}");
     }
@@ -68,7 +73,7 @@ fn row_a_standby_takes_over_when_the_old_unit_of_work_has_ended() {
         let mut world = World::new("wait_seconds = 1");
         let mut standby = remote::gateway(GATEWAY, &world.hq, "wait_seconds = 1", "");
         standby.restart();
-        says(&standby, "remote", "RETRYING", "2042");
+        standby.wait_until_source_says("remote", "RETRYING", "2042");
         world.cuts.arm(Fault::HoldCommit(1), None);
         world.put(&["one", "two"]);
         let held = world.cuts.held(TIME);
@@ -76,20 +81,20 @@ fn row_a_standby_takes_over_when_the_old_unit_of_work_has_ended() {
         held.cut_client();
         // The first gateway is gone; its connection is not.
         tries(&standby);
-        says(&standby, "remote", "RETRYING", "2042");
+        standby.wait_until_source_says("remote", "RETRYING", "2042");
         if commits {
             held.finish_alone();
         } else {
             drop(held);
         }
-        says(&standby, "remote", "RUNNING", "");
+        standby.wait_until_source("remote", "RUNNING");
         world.put(&["three"]);
         let there = Device::new(DEVICE_SIM, standby.devices(), "DEV00001", standby.folder());
         let pulled = there.pull(if commits { 1 } else { 3 });
         assert_eq!(pulled.last().unwrap()["payload"], "three");
         // The first one comes back, and decides about its batch when it has the queue again.
         world.gateway.restart();
-        says(&world.gateway, "remote", "RETRYING", "2042");
+        world.gateway.wait_until_source_says("remote", "RETRYING", "2042");
         assert_eq!(world.gateway.status()["area"]["messages"], 0);
         standby.stop();
         world.put(&["four"]);
@@ -101,7 +106,7 @@ fn row_a_standby_takes_over_when_the_old_unit_of_work_has_ended() {
 /// It has tried again since.
 #[track_caller]
 fn tries(standby: &Service) {
-    let next = || source(standby, "remote")["next_try_ms"].as_u64();
+    let next = || standby.source("remote")["next_try_ms"].as_u64();
     let before = next();
     wait::until("another try", TIME, || next().filter(|_| next() != before));
 }

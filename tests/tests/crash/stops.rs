@@ -6,7 +6,7 @@ use integration_tests::cuts::{Fault, Held};
 use integration_tests::mq::persistent;
 use integration_tests::{tools, wait};
 
-use crate::world::{DEAD, TIME, World, says};
+use crate::world::{DEAD, TIME, World};
 
 /// A batch of two messages and a dead letter needs so many requests.
 const REQUESTS: u32 = 9;
@@ -60,7 +60,7 @@ fn row_a_source_that_is_stopped_at_any_step_of_a_batch_leaves_exactly_one_copy()
         world.tool(&["sources", "stop", "hq"]);
         held.pass();
         for kind in ["remote", "outbox"] {
-            says(&world.gateway, kind, "STOPPED", "by an operator");
+            world.gateway.wait_until_source_says(kind, "STOPPED", "by an operator");
         }
         world.tool(&["sources", "start", "hq"]);
     });

@@ -33,7 +33,7 @@ impl World {
         gateway.restart();
         let app = Mq::connect(&hq.connect_options("DEV.APP.SVRCONN")).unwrap();
         let world = Self { hq, gateway, cuts, app };
-        world.is_running();
+        world.wait_until_running();
         world
     }
 
@@ -61,27 +61,26 @@ impl World {
         self.app.commit().unwrap();
     }
 
-    /// The device gets just these, and nothing behind them.
+    /// The device gets just these, and neither queue manager nor gateway has more.
     #[track_caller]
     pub(crate) fn delivers(&self, expected: &[&str], what: &str) {
         let texts = |messages: Vec<Value>| -> Vec<String> {
             messages.iter().filter_map(|message| message["payload"].as_str().map(str::to_owned)).collect()
         };
         assert_eq!(texts(self.device().pull_up_to(expected.len(), TIME)), expected, "{what}");
-        wait::until("an empty transmission queue", TIME, || (self.hq.depth("GATE1") == 0).then_some(()));
+        let is_left =
+            |queue: &Value| queue["name"] == "GATE1" && (queue["depth"] != 0 || queue["uncommitted"] != 0);
+        wait::until("an empty transmission queue", TIME, || {
+            (!self.hq.status()["queues"].as_array().unwrap().iter().any(is_left)).then_some(())
+        });
         let waiting = || (self.gateway.status()["area"]["messages"] == 0).then_some(());
         wait::until("an area without messages", TIME, waiting);
     }
 
-    /// What status says of the source or its outbox.
-    pub(crate) fn source(&self, kind: &str) -> Value {
-        source(&self.gateway, kind)
-    }
-
     #[track_caller]
-    pub(crate) fn is_running(&self) {
+    pub(crate) fn wait_until_running(&self) {
         for kind in ["remote", "outbox"] {
-            says(&self.gateway, kind, "RUNNING", "");
+            self.gateway.wait_until_source(kind, "RUNNING");
         }
     }
 
@@ -110,21 +109,4 @@ impl World {
         assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
         text
     }
-}
-
-/// What status says of the source or its outbox.
-pub(crate) fn source(gateway: &Service, kind: &str) -> Value {
-    let status = gateway.status();
-    let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
-}
-
-/// Waits until it is in this state for a reason with this in it.
-#[track_caller]
-pub(crate) fn says(gateway: &Service, kind: &str, state: &str, reason: &str) {
-    wait::until(&format!("{kind} {state} {reason}"), TIME, || {
-        let source = source(gateway, kind);
-        let is_reason = reason.is_empty() || source["reason"].as_str()?.contains(reason);
-        (source["state"] == state && is_reason).then_some(())
-    });
 }

@@ -24,21 +24,9 @@ fn device(service: &Service, name: &str) -> Device {
 }
 
 #[track_caller]
-fn source(service: &Service, kind: &str) -> Value {
-    let status = service.status();
-    let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
-}
-
-#[track_caller]
-fn until(service: &Service, kind: &str, state: &str) {
-    wait::until(&format!("{kind} {state}"), TIME, || (source(service, kind)["state"] == state).then_some(()));
-}
-
-#[track_caller]
 fn both_are(gateway: &Service, state: &str) {
-    until(gateway, "remote", state);
-    until(gateway, "outbox", state);
+    gateway.wait_until_source("remote", state);
+    gateway.wait_until_source("outbox", state);
 }
 
 fn pair() -> (Service, Service) {
@@ -69,8 +57,8 @@ fn a_source_that_is_paused_moves_nothing_and_holds_nothing() {
     assert!(found.data.ends_with(b"down"));
     app.close(queue).unwrap();
     assert_eq!((hq.depth("GATE1"), hq.depth("DEV.QUEUE.1")), (1, 0));
-    assert_eq!(source(&gateway, "outbox")["waiting"], 1);
-    let reason = source(&gateway, "remote")["reason"].clone();
+    assert_eq!(gateway.source("outbox")["waiting"], 1);
+    let reason = gateway.source("remote")["reason"].clone();
     assert_eq!(reason, "by an operator");
     assert!(gateway.status()["problems"].to_string().contains("PAUSED"), "{:#}", gateway.status());
     tool(&gateway, &["sources", "resume", "hq"]);
@@ -176,7 +164,7 @@ fn the_lists_of_sources_and_exits() {
     device(&gateway, "DEV00001").pull(2);
     device(&gateway, "DEV00001").push("DEV.QUEUE.1", &["up".to_owned()]);
     wait::until("all of it", TIME, || {
-        let [remote, outbox] = ["remote", "outbox"].map(|kind| source(&gateway, kind));
+        let [remote, outbox] = ["remote", "outbox"].map(|kind| gateway.source(kind));
         (remote["moved"] == 2
             && remote["parked"] == 1
             && remote["dead_lettered"] == 1
@@ -186,7 +174,7 @@ fn the_lists_of_sources_and_exits() {
     tool(&gateway, &["sources", "pause", "local"]);
     tool(&gateway, &["sources", "stop", "hq"]);
     both_are(&gateway, "STOPPED");
-    until(&gateway, "local", "PAUSED");
+    gateway.wait_until_source("local", "PAUSED");
     device(&gateway, "DEV00001").push("DEV.QUEUE.1", &["waits".to_owned()]);
     insta::assert_snapshot!(tool(&gateway, &["sources", "list"]), @r"
     SOURCE  KIND    QUEUE      QUEUE MANAGER  STATE    MOVED  PARKED  DEAD LETTERS  DISCARDED  EXPIRED  WAITING   NEXT TRY  REASON

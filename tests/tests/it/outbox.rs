@@ -29,7 +29,7 @@ fn pair(source: &str, more: &str) -> (Service, Service) {
 fn gateway(hq: &Service, source: &str, more: &str) -> Service {
     let mut gateway = remote::gateway(GATEWAY, hq, source, more);
     gateway.restart();
-    until(&gateway, "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     gateway
 }
 
@@ -65,18 +65,7 @@ fn device(gateway: &Service, name: &str) -> Device {
 
 /// What status says of the outbox.
 fn outbox(gateway: &Service) -> Value {
-    source(gateway, "outbox")
-}
-
-fn source(gateway: &Service, kind: &str) -> Value {
-    let status = gateway.status();
-    let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
-}
-
-#[track_caller]
-fn until(gateway: &Service, state: &str) {
-    wait::until(&format!("outbox {state}"), TIME, || (outbox(gateway)["state"] == state).then_some(()));
+    gateway.source("outbox")
 }
 
 fn texts(mq: &mut Mq, queue: &str) -> Vec<String> {
@@ -215,7 +204,7 @@ fn a_put_that_is_too_long_is_parked_without_a_dead_letter_queue_and_refused_to_a
     std::fs::write(&script, "ALTER QMGR DEADQ(' ')\n").unwrap();
     gateway = gateway.with(&["--mqsc", &script.display().to_string()]);
     gateway.restart();
-    until(&gateway, "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], |_| {});
     wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
     wait::until("the long one", TIME, || (outbox(&gateway)["parked"] == 1).then_some(()));
@@ -242,7 +231,7 @@ fn a_message_that_is_too_long_for_the_channel_says_so_and_what_is_before_it_goes
     app.commit().unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "before it");
     let reason = wait::until("a reason", TIME, || {
-        let source = source(&gateway, "remote");
+        let source = gateway.source("remote");
         let reason = source["reason"].as_str().unwrap_or_default().to_owned();
         (source["state"] == "RETRYING" && reason.contains("MAXMSGL")).then_some(reason)
     });

@@ -32,7 +32,7 @@ fn source(hq: &Running) -> impl FnOnce(&mut Config, &Path) {
     }
 }
 
-async fn is_running(gateway: &Running) {
+async fn until_running(gateway: &Running) {
     until(async || {
         let status = gateway.status().await;
         let mut sources = status.sources.iter().filter(|source| source.name == "hq");
@@ -104,7 +104,7 @@ async fn arrives(hq: &Running, gateway: &Running, what: &str) {
 async fn row_a_batch_of_a_remote_source_is_there_once_wherever_the_journal_fails() {
     let hq = queue_manager().await;
     let gateway = Running::start_with(source(&hq)).await;
-    is_running(&gateway).await;
+    until_running(&gateway).await;
     let begun = gateway.disk.batches();
     put_batch(&hq).await;
     arrives(&hq, &gateway, "no failure").await;
@@ -116,7 +116,7 @@ async fn row_a_batch_of_a_remote_source_is_there_once_wherever_the_journal_fails
     for fail_at in begun + 1..=total {
         let hq = queue_manager().await;
         let gateway = Running::start_with(source(&hq)).await;
-        is_running(&gateway).await;
+        until_running(&gateway).await;
         gateway.disk.fail_at([fail_at]);
         put_batch(&hq).await;
         arrives(&hq, &gateway, &format!("failure at {fail_at}")).await;
@@ -134,7 +134,7 @@ async fn row_a_stop_backs_out_what_is_not_on_disk_before_it_disconnects() {
     for written in [true, false] {
         let hq = queue_manager().await;
         let gateway = Running::start_with(source(&hq)).await;
-        is_running(&gateway).await;
+        until_running(&gateway).await;
         gateway.disk.hold(true);
         put_batch(&hq).await;
         // All that the queue manager has to do but MQCMIT is done: four gets, a dead letter, and the new sync message for the
