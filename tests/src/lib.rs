@@ -11,6 +11,7 @@ pub mod cuts;
 pub mod delay;
 pub mod device;
 pub mod disk;
+pub mod frames;
 pub mod java;
 pub mod ledger;
 pub mod mq;

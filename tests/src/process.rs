@@ -134,7 +134,7 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
-    /// Asks it to read again what it was told to do (SIGHUP).
+    /// Tells it to read again what it can read again (SIGHUP).
     pub fn hang_up(&self) {
         self.signal(Signal::HUP);
     }

@@ -231,6 +231,30 @@ impl Service {
         serde_json::from_str(&body).unwrap()
     }
 
+    /// What status says of a source: `local`, `remote` or `outbox`.
+    #[track_caller]
+    pub fn source(&self, kind: &str) -> Value {
+        let status = self.status();
+        let sources = status["sources"].as_array().unwrap();
+        sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
+    }
+
+    /// Waits until a source is in this state.
+    #[track_caller]
+    pub fn wait_until_source(&self, kind: &str, state: &str) {
+        self.wait_until_source_says(kind, state, "");
+    }
+
+    /// The same, for a reason with this in it.
+    #[track_caller]
+    pub fn wait_until_source_says(&self, kind: &str, state: &str, reason: &str) {
+        wait::until(&format!("{kind} {state} {reason}"), START, || {
+            let source = self.source(kind);
+            let is_reason = source["reason"].as_str().unwrap_or_default().contains(reason);
+            (source["state"] == state && is_reason).then_some(())
+        });
+    }
+
     /// A device of `/devices/NAME`, if it is known.
     #[track_caller]
     pub fn device(&self, name: &str) -> Option<Value> {

@@ -25,6 +25,26 @@ fn every_package_is_seen() {
     assert!(files.iter().filter(|file| file.is_rust()).count() > 40);
 }
 
+/// Its table of what proves which rule is believed: a test that is gone or has another name now must not stand there.
+#[test]
+fn every_test_that_the_architecture_names_is_there() {
+    let files = workspace().unwrap();
+    let document = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../gateway/ARCHITECTURE.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    let table = text.split("\n## ").find(|chapter| chapter.starts_with("What proves")).expect("the chapter");
+    let names: Vec<&str> = table.lines().filter(|line| line.starts_with('|')).flat_map(quoted).collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        let definition = format!("fn {name}(");
+        assert!(files.iter().any(|file| file.is_rust() && file.text.contains(&definition)), "{name}");
+    }
+}
+
+/// What stands between backticks.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
 #[test]
 fn a_planted_violation_of_the_real_tree_is_found() {
     let mut files = workspace().unwrap();

@@ -52,7 +52,7 @@ fn check(case: &str, options: &RewriteOptions, q: &str, q_mgr: &str, expected: (
 }
 
 #[test]
-fn table_of_names() {
+fn acceptance_13_table_of_names() {
     let full = |first: &str, count: usize, rest: &str| format!("{}{rest}", first.repeat(count));
     let bad = Outcome::BadName;
     let (queue_40, queue_48) = (full("Q", 40, ""), full("Q", 48, ""));

@@ -25,6 +25,13 @@ pub(super) enum Went {
     Discarded,
 }
 
+impl Went {
+    /// Of what becomes a dead letter, unless its own report options want it discarded.
+    pub(super) fn of_dead_letter(dead: &DeadLetter) -> Self {
+        if dead.md.report.contains(ReportOptions::DISCARD_MSG) { Self::Discarded } else { Self::DeadLettered }
+    }
+}
+
 /// Why a message was not taken.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -132,12 +139,15 @@ impl Core {
             }
             Delivery::Queue { message } => self.own_queue(message, unit, commit, turn),
             Delivery::Undeliverable { reason, why } => Err(Refusal::undeliverable(*reason, why)),
-            Delivery::DeadLetter(reason) => self
-                .put_dead_letter(letter(*reason), commit, turn)
-                .map_err(|reason| {
-                    Refusal::by_reason(reason, "the dead-letter queue", RefusedBy::DeadLetterQueue)
-                })
-                .map(|()| Went::DeadLettered),
+            Delivery::DeadLetter(reason) => {
+                let dead = letter(*reason);
+                let went = Went::of_dead_letter(&dead);
+                self.put_dead_letter(dead, commit, turn)
+                    .map_err(|reason| {
+                        Refusal::by_reason(reason, "the dead-letter queue", RefusedBy::DeadLetterQueue)
+                    })
+                    .map(|()| went)
+            }
             Delivery::Discard(reason) => {
                 let dead = letter(*reason);
                 let (now, feedback) = (turn.qmgr_now(), Feedback(reason.0));

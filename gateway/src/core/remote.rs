@@ -17,6 +17,7 @@ use store::{Commit, Position, Prepare, Recovered, UnitId};
 use super::command::{Delivery, HandOver, HandedOver, RefusedBy};
 use super::hand_over::{Refusal, Went};
 use super::turn::{Core, Turn};
+use crate::source;
 
 const PREFIX: &[u8] = b"gS";
 const VERSION: u8 = 1;
@@ -203,7 +204,9 @@ impl Core {
                 (accepted, Went::Moved, RefusedBy::Destination)
             }
             // These are done in the source's unit of work.
-            Delivery::DeadLetter(_) => return Ok(Went::DeadLettered),
+            Delivery::DeadLetter(reason) => {
+                return Ok(Went::of_dead_letter(&source::dead_letter(&handed.original, None, *reason)));
+            }
             Delivery::Discard(_) => return Ok(Went::Discarded),
             Delivery::Undeliverable { reason, why } => {
                 return Err(Refusal::undeliverable(*reason, why));

@@ -10,7 +10,7 @@ use super::backend::Backend;
 use crate::config::{Config, Overrides};
 use crate::core::{Command, Lane, OutboxCommand};
 use crate::report::{ClearedOutbox, Operation, OperationReport, SourceAct};
-use crate::source::{SourceKind, Wanted};
+use crate::source::{SourceControl, SourceKind, Wanted};
 
 /// What a reload of the exits reads.
 #[derive(Clone)]
@@ -80,13 +80,13 @@ async fn source(
     let mut done = Vec::new();
     if new_queue_manager || outbox.is_some() {
         let name = name.ok_or("say for which source")?;
-        // A running one has nothing that is to be decided; the outbox alone may wait for the word about it.
-        let concerned = |kind| match new_queue_manager {
-            true => kind != SourceKind::Local,
-            false => kind == SourceKind::Outbox,
-        };
-        if controls.iter().any(|control| concerned(control.kind()) && !control.is_stopped()) {
-            return Err(format!("source {name} is not stopped: it needs no such word"));
+        // A sync message of the outbox that was cleared stops the outbox alone.
+        let concerned =
+            |kind: SourceKind| kind == SourceKind::Outbox || new_queue_manager && kind == SourceKind::Remote;
+        let runs = |control: &&Arc<SourceControl>| concerned(control.kind()) && !control.is_stopped();
+        if let Some(running) = controls.iter().copied().find(runs) {
+            let kind = running.kind().name();
+            return Err(format!("source {name} ({kind}) is not stopped: it needs no such word"));
         }
         done.extend(settle(backend, name, new_queue_manager, outbox).await?);
     }

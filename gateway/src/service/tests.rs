@@ -1,6 +1,9 @@
 //! The service in this process, over sockets, on a store that fails: the applications' and the devices' own libraries
 //! are at the other ends.
 
+mod order;
+mod remote;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -32,14 +35,37 @@ struct Running {
 
 impl Running {
     async fn start() -> Self {
+        Self::start_with(|_, _| {}).await
+    }
+
+    /// With another configuration; the folder is the service's.
+    async fn start_with(change: impl FnOnce(&mut Config, &Path)) -> Self {
+        let (announcer, durable) = Announcer::new();
+        let (store, recovered, disk) = Faulty::new(Arc::clone(&announcer));
+        Self::start_on(store, recovered, disk, (announcer, durable), change).await
+    }
+
+    /// On a disk that another one has left.
+    async fn start_again(disk: Arc<Disk>, change: impl FnOnce(&mut Config, &Path)) -> Self {
+        let (announcer, durable) = Announcer::new();
+        let (store, recovered) = Faulty::start(&disk, Arc::clone(&announcer));
+        Self::start_on(store, recovered, disk, (announcer, durable), change).await
+    }
+
+    async fn start_on(
+        store: Faulty,
+        recovered: Recovered,
+        disk: Arc<Disk>,
+        (announcer, durable): (Arc<Announcer>, Durable),
+        change: impl FnOnce(&mut Config, &Path),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let mut config = Config::default();
         config.store.directory = folder.path().to_path_buf();
         (config.queue_manager.listen, config.devices.listen, config.admin.listen) = (any, any, any);
+        change(&mut config, folder.path());
         let config = Arc::new(config);
-        let (announcer, durable) = Announcer::new();
-        let (store, recovered, disk) = Faulty::new(Arc::clone(&announcer));
         tokio::spawn(Arc::clone(&disk).run());
         let (core, parts) = core_on(&config, Box::new(store), recovered, announcer, durable).await.unwrap();
         let names = [config.gateway.name];

@@ -15,7 +15,7 @@ use crate::report::SourceReport;
 pub(crate) enum Wanted {
     /// Move messages.
     Run,
-    /// Keep the connection, move nothing.
+    /// Move nothing. A connection on which nothing waits is kept.
     Pause,
     /// Have no connection.
     Stop,

@@ -260,12 +260,19 @@ impl TransmissionQueue for RemoteQueue {
     }
 
     async fn give_back(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|open| !open.taken.is_empty()) else { return };
+        let Some(open) = &mut self.open else { return };
+        if !open.link.connection.is_usable() {
+            // A call was given up. With its socket the unit of work is backed out too, and a get that waits gets nothing more.
+            self.open = None;
+            return;
+        }
+        if open.taken.is_empty() {
+            return;
+        }
         open.taken.clear();
         open.done.clear();
         open.sync.iter_mut().for_each(SyncQueue::backed_out);
-        if !open.link.connection.is_usable() || open.link.connection.back().await.is_err() {
-            // With its socket the unit of work is backed out too.
+        if open.link.connection.back().await.is_err() {
             self.open = None;
         }
     }

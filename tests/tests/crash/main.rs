@@ -4,13 +4,17 @@
 // Helpers of tests fail as loudly as the tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails loudly")]
 
+mod cleared;
 mod cuts;
 mod devices;
 mod fleet;
 mod folders;
 mod index;
 mod mq;
+mod old_work;
 mod remote;
+mod stops;
+mod world;
 
 /// Segments as small as they may be: then there are many.
 const CONFIG: &str = "[store]\nsegment_bytes = 1048576\n";

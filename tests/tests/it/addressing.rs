@@ -4,10 +4,11 @@
 use std::fmt::Write;
 use std::time::Instant;
 
+use device_sim::device::{Device, DeviceOptions, Received};
 use integration_tests::mq::{Mq, persistent};
 use integration_tests::service::Service;
 use integration_tests::{tools, wait};
-use mq_wire::{OpenOptions, PutOptions};
+use mq_wire::{Mqmd, OpenOptions, PutOptions};
 
 use crate::GATEWAY;
 
@@ -120,4 +121,70 @@ fn each_way_of_addressing_reaches_every_queue_of_every_device() {
         let lines = script.lines().count();
         eprintln!("addressing: {}: {lines} commands, ready after {loaded:?}", way.name);
     }
+}
+
+/// mqe.md 10 #1: with one definition each device gets just what is for it, by priority and then as it was put.
+#[test]
+fn acceptance_01_each_device_gets_its_messages_by_priority_then_arrival_with_one_definition() {
+    let devices = tools::count(10_000, 100) as usize;
+    let way = &WAYS[3];
+    let (script, count) = definitions(way, devices);
+    assert_eq!(count, 1);
+    let config = "[gateway]\naliases = [\"GATE9\"]\ntransmission_queue = \"FLEET\"\n";
+    let service = Service::prepare(GATEWAY).with_config(config);
+    let file = service.folder().join("fleet.mqsc");
+    std::fs::write(&file, &script).unwrap();
+    let mut service = service.with(&["--mqsc", &file.display().to_string()]);
+    service.restart();
+    let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
+    // The numbers say in which order the messages of a device must come: both queues' together.
+    let put = [
+        ("ORDERS", 4, 3),
+        ("PRICES", 9, 1),
+        ("ORDERS", 0, 6),
+        ("PRICES", 4, 4),
+        ("ORDERS", 9, 2),
+        ("PRICES", 4, 5),
+    ];
+    for device in 0..devices {
+        for (queue, priority, number) in put {
+            let (address, q_mgr) = (way.address)(device, queue);
+            let md = Mqmd { priority, ..persistent() };
+            let handle = app.open(&address, &q_mgr, OpenOptions::OUTPUT).unwrap();
+            app.put(handle, md, PutOptions::SYNCPOINT, format!("{device} {queue} {number}")).unwrap();
+            app.close(handle).unwrap();
+        }
+        if device % 100 == 99 || device + 1 == devices {
+            app.commit().unwrap();
+        }
+    }
+    let accepted = put.len() * devices;
+    wait::until("all messages in the area", TIME, || {
+        (service.status()["area"]["messages"].as_u64() == Some(accepted as u64)).then_some(())
+    });
+    let mut expected = put;
+    expected.sort_by_key(|(.., number)| *number);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for number in 0..devices {
+            let name = format!("DEV{number:05}").parse().unwrap();
+            let options = DeviceOptions::new(service.devices().to_string(), name);
+            let mut device = Device::open(options).await.unwrap();
+            let mut came = Vec::new();
+            while came.len() < put.len() {
+                let Received { uid, message, .. } = device.next(TIME).await.unwrap().expect("a message");
+                came.push((
+                    message.queue.to_string(),
+                    String::from_utf8_lossy(&message.payload).into_owned(),
+                ));
+                device.used(&[uid]).await.unwrap();
+            }
+            let texts =
+                expected.map(|(queue, _, order)| (queue.to_owned(), format!("{number} {queue} {order}")));
+            assert_eq!(came, texts);
+            assert!(device.close(TIME).await.unwrap());
+        }
+    });
+    assert_eq!(service.status()["area"]["messages"], 0);
+    assert_eq!(service.depth("DEV.DEAD.LETTER.QUEUE"), 0);
 }

@@ -4,10 +4,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use integration_tests::device::Device;
-use integration_tests::mq::{Mq, dead_letter};
+use integration_tests::mq::{Mq, dead_letter, persistent};
 use integration_tests::service::Service;
 use integration_tests::wait;
-use mq_wire::{FormatName, Persistence, Reason};
+use mq_wire::{FormatName, Mqmd, Persistence, Reason, ReportOptions};
 use pretty_assertions::assert_eq;
 
 use crate::{DEVICE_SIM, GATEWAY};
@@ -16,7 +16,7 @@ const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
 const TIME: Duration = Duration::from_secs(30);
 
 #[test]
-fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
+fn acceptance_05_bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
     let service = Service::start(GATEWAY);
     let mut app = Mq::connect(&service.connect_options("DEV.APP.SVRCONN")).unwrap();
     // Queue name at the gateway and the reason: what MQOPEN would say to such a name (mq-objects.md 10.5, 10.6).
@@ -26,6 +26,9 @@ fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
         ("ORDERS%", Reason::UNKNOWN_OBJECT_Q_MGR),
         ("%", Reason::UNKNOWN_OBJECT_NAME),
     ];
+    // One whose sender wants it discarded is no dead letter (mqe.md 10 #5).
+    let discard = Mqmd { report: ReportOptions::DISCARD_MSG, ..persistent() };
+    app.put_md("ORDERS", "GATE1", discard, "discarded").unwrap();
     for (index, (queue, _)) in bad.iter().enumerate() {
         app.put_one(queue, "GATE1", format!("bad {index}")).unwrap();
         app.put_one("ORDERS%DEV00001", "GATE1", format!("good {index}")).unwrap();
@@ -49,7 +52,9 @@ fn bad_addresses_are_dead_lettered_and_good_messages_behind_them_arrive() {
         assert_eq!(got.md.persistence, Persistence::PERSISTENT, "{queue}");
         assert_eq!(&body[..], format!("bad {index}").as_bytes(), "{queue}");
     }
-    let status = service.status();
+    let status = wait::until("what is on disk in the counts", TIME, || {
+        Some(service.status()).filter(|status| status["sources"][0]["discarded"] == 1)
+    });
     assert_eq!(status["sources"][0]["state"], "RUNNING", "{status:#}");
     assert_eq!(status["sources"][0]["dead_lettered"], bad.len());
 }

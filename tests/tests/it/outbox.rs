@@ -9,12 +9,13 @@ use integration_tests::device::Device;
 use integration_tests::mq::{Mq, dead_letter, persistent};
 use integration_tests::service::Service;
 use integration_tests::{remote, wait};
+use mq_client::Got;
 use mq_wire::{Feedback, MsgType, OpenOptions, PutOptions, QMgrName, QName, Reason, ReportOptions};
 use mqe::frame::PutOutcome;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::{DEVICE_SIM, GATEWAY};
+use crate::{DEVICE_SIM, GATEWAY, tool};
 
 const TIME: Duration = Duration::from_secs(30);
 const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
@@ -29,7 +30,7 @@ fn pair(source: &str, more: &str) -> (Service, Service) {
 fn gateway(hq: &Service, source: &str, more: &str) -> Service {
     let mut gateway = remote::gateway(GATEWAY, hq, source, more);
     gateway.restart();
-    until(&gateway, "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     gateway
 }
 
@@ -65,18 +66,7 @@ fn device(gateway: &Service, name: &str) -> Device {
 
 /// What status says of the outbox.
 fn outbox(gateway: &Service) -> Value {
-    source(gateway, "outbox")
-}
-
-fn source(gateway: &Service, kind: &str) -> Value {
-    let status = gateway.status();
-    let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
-}
-
-#[track_caller]
-fn until(gateway: &Service, state: &str) {
-    wait::until(&format!("outbox {state}"), TIME, || (outbox(gateway)["state"] == state).then_some(()));
+    gateway.source("outbox")
 }
 
 /// Waits until so many entries are left: what was put is committed then.
@@ -86,6 +76,12 @@ fn until_left(gateway: &Service, left: u64) {
 
 fn texts(mq: &mut Mq, queue: &str) -> Vec<String> {
     mq.drain(queue).iter().map(|got| String::from_utf8_lossy(&got.data).into_owned()).collect()
+}
+
+/// What arrives on a queue, when it is committed: the depth counts what is not.
+#[track_caller]
+fn arrived(mq: &mut Mq, queue: &str) -> Vec<Got> {
+    wait::until(queue, TIME, || Some(mq.drain(queue)).filter(|all| !all.is_empty()))
 }
 
 /// Puts to the queue at the gateway's default, and what became of them.
@@ -106,17 +102,6 @@ fn put(gateway: &Service, name: &str, queue: &str, texts: &[String], change: fn(
         device.close(Duration::ZERO).await.unwrap();
         flushed
     })
-}
-
-/// A command against the gateway; its output.
-#[track_caller]
-fn tool(gateway: &Service, args: &[&str]) -> String {
-    let mut command = Command::new(GATEWAY);
-    command.args(args).arg("--data").arg(gateway.data()).current_dir(gateway.folder());
-    let output = command.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
 }
 
 /// ONCE.md 3: "where a queue waits for MQ before it answers, the answer to a repeat waits too".
@@ -193,14 +178,14 @@ fn a_put_that_is_too_long_holds_nobody_and_is_a_dead_letter_where_one_can_be_mad
         put.message.descriptor.reply_to_q_mgr = QMgrName::new("HQ").unwrap();
     };
     put(&gateway, "DEV00001", "SHORT", &[long(2_000), "short".to_owned()], |_| {});
-    until_left(&gateway, 0);
+    assert_eq!(arrived(&mut app, "SHORT")[0].data, "short");
     let letters = app.drain(DEAD);
     let (header, body) = dead_letter(&letters[0]);
     assert_eq!((letters.len(), header.reason, body.len()), (1, Reason::MSG_TOO_BIG_FOR_Q, 2_000));
     // Neither this nor its dead letter goes through the channel.
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], reported);
-    until_left(&gateway, 0);
-    assert_eq!(texts(&mut app, "DEV.QUEUE.1"), ["behind it"]);
+    let came = arrived(&mut app, "DEV.QUEUE.1");
+    assert_eq!((came.len(), &came[0].data[..]), (1, &b"behind it"[..]));
     let letters = here.drain(DEAD);
     let (header, body) = dead_letter(&letters[0]);
     assert_eq!((letters.len(), header.reason, body.len()), (1, Reason::MSG_TOO_BIG_FOR_CHANNEL, 100_000));
@@ -208,9 +193,9 @@ fn a_put_that_is_too_long_holds_nobody_and_is_a_dead_letter_where_one_can_be_mad
         (header.dest_q_name.to_string(), header.dest_q_mgr_name.to_string()),
         ("DEV.QUEUE.1".to_owned(), "HQ".to_owned())
     );
-    until_left(&gateway, 0);
     let feedback = Feedback(Reason::MSG_TOO_BIG_FOR_CHANNEL.0);
-    assert_eq!(app.drain("DEV.QUEUE.2")[0].md.feedback, feedback);
+    assert_eq!(arrived(&mut app, "DEV.QUEUE.2")[0].md.feedback, feedback);
+    wait::until("an empty outbox", TIME, || (outbox(&gateway)["waiting"] == 0).then_some(()));
     let outbox = outbox(&gateway);
     assert_eq!((&outbox["dead_lettered"], &outbox["waiting"]), (&Value::from(2), &Value::from(0)));
     assert_eq!(hq.depth(DEAD), 0);
@@ -225,9 +210,9 @@ fn a_put_that_is_too_long_is_parked_without_a_dead_letter_queue_and_refused_to_a
     std::fs::write(&script, "ALTER QMGR DEADQ(' ')\n").unwrap();
     gateway = gateway.with(&["--mqsc", &script.display().to_string()]);
     gateway.restart();
-    until(&gateway, "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     put(&gateway, "DEV00001", "DEV.QUEUE.1", &[long(100_000), "behind it".to_owned()], |_| {});
-    until_left(&gateway, 0);
+    wait::until("the one behind it", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
     wait::until("the long one", TIME, || (outbox(&gateway)["parked"] == 1).then_some(()));
     assert!(tool(&gateway, &["park", "list"]).contains("GATE1"));
 
@@ -252,7 +237,7 @@ fn a_message_that_is_too_long_for_the_channel_says_so_and_what_is_before_it_goes
     app.commit().unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "before it");
     let reason = wait::until("a reason", TIME, || {
-        let source = source(&gateway, "remote");
+        let source = gateway.source("remote");
         let reason = source["reason"].as_str().unwrap_or_default().to_owned();
         (source["state"] == "RETRYING" && reason.contains("MAXMSGL")).then_some(reason)
     });

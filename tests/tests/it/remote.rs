@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use integration_tests::device::Device;
 use integration_tests::mq::{Mq, dead_letter, persistent};
-use integration_tests::service::Service;
+use integration_tests::service::{self, Service};
 use integration_tests::{remote, wait};
 use mq_wire::{Feedback, Mqmd, MsgType, QMgrName, QName, Reason, ReportOptions};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::{DEVICE_SIM, GATEWAY};
+use crate::{DEVICE_SIM, GATEWAY, tool};
 
 const TIME: Duration = Duration::from_secs(30);
 const DEAD: &str = "DEV.DEAD.LETTER.QUEUE";
@@ -37,34 +37,8 @@ fn line(text: &str) -> [String; 1] {
     [text.to_owned()]
 }
 
-/// A command against the gateway; its output.
-#[track_caller]
-fn tool(gateway: &Service, args: &[&str]) -> String {
-    let output = Command::new(GATEWAY)
-        .args(args)
-        .arg("--data")
-        .arg(gateway.data())
-        .current_dir(gateway.folder())
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{args:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
-}
-
-fn source(gateway: &Service, kind: &str) -> Value {
-    let status = gateway.status();
-    let sources = status["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["kind"] == kind).unwrap().clone()
-}
-
-#[track_caller]
-fn until(gateway: &Service, kind: &str, state: &str) {
-    wait::until(&format!("{kind} {state}"), TIME, || (source(gateway, kind)["state"] == state).then_some(()));
-}
-
 #[test]
-fn requests_go_out_and_replies_come_home_without_a_definition_for_each_device() {
+fn acceptance_14_requests_go_out_and_replies_come_home_without_a_definition_for_each_device() {
     let (hq, gateway) = pair("", "");
     let mut app = app(&hq);
     let long = "A.QUEUE.FOR.THE.ANSWERS.OF.THE.APPLICATION.1";
@@ -118,6 +92,8 @@ fn senders_hear_of_arrival_delivery_expiry_and_exceptions() {
     put(&mut sender, "NOWHERE", md(ReportOptions::EXCEPTION | ReportOptions::DISCARD_MSG));
     expect(Feedback(Reason::UNKNOWN_OBJECT_NAME.0), "", "the report of an exception");
     assert_eq!(hq.depth(DEAD), 0, "discarded, as the sender wants it");
+    wait::until("the count of it", TIME, || (gateway.source("remote")["discarded"] == 1).then_some(()));
+    assert_eq!(gateway.source("remote")["dead_lettered"], 0);
 }
 
 #[test]
@@ -154,21 +130,21 @@ fn messages_for_an_unknown_device_are_parked_until_it_is_let_in() {
     let payloads: Vec<Value> =
         device(&gateway, "PUMP7").pull(3).iter().map(|message| message["payload"].clone()).collect();
     assert_eq!(payloads, ["0", "1", "2"]);
-    assert_eq!(source(&gateway, "remote")["parked"], 3);
+    assert_eq!(gateway.source("remote")["parked"], 3);
 }
 
 /// mqe.md 10 #4: growing waits, the listener stops, the message is still on the transmission queue.
 #[test]
-fn compat_waits_and_stops_and_an_operator_starts_it_again() {
+fn acceptance_04_compat_waits_and_stops_and_an_operator_starts_it_again() {
     let rule = "[gateway]\nundelivered = \"compat\"\nundelivered_data = \"first=1 max=1 tries=3\"\n";
     let (hq, gateway) = pair("", rule);
     let mut app = app(&hq);
     app.put_one("ORDERS%DEV00001", "GATE1", "before").unwrap();
     app.put_one("ORDERS%PUMP7", "GATE1", "for nobody").unwrap();
     app.put_one("ORDERS%DEV00001", "GATE1", "behind").unwrap();
-    until(&gateway, "remote", "RETRYING");
-    until(&gateway, "remote", "STOPPED");
-    let reason = source(&gateway, "remote")["reason"].as_str().unwrap().to_owned();
+    gateway.wait_until_source("remote", "RETRYING");
+    gateway.wait_until_source("remote", "STOPPED");
+    let reason = gateway.source("remote")["reason"].as_str().unwrap().to_owned();
     assert!(reason.contains("by rule") && reason.contains("ORDERS%PUMP7"), "{reason}");
     assert_eq!(hq.depth("GATE1"), 2, "it and what is behind it");
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "before");
@@ -180,15 +156,15 @@ fn compat_waits_and_stops_and_an_operator_starts_it_again() {
 
 /// mqe.md 10 #9.
 #[test]
-fn a_source_that_is_stopped_keeps_puts_of_devices_or_tells_them_to_come_later() {
+fn acceptance_09_a_source_that_is_stopped_keeps_puts_of_devices_or_tells_them_to_come_later() {
     let (hq, gateway) = pair("", "");
     tool(&gateway, &["sources", "stop", "hq"]);
-    until(&gateway, "outbox", "STOPPED");
-    until(&gateway, "remote", "STOPPED");
+    gateway.wait_until_source("outbox", "STOPPED");
+    gateway.wait_until_source("remote", "STOPPED");
     app(&hq).put_one("ORDERS%DEV00001", "GATE1", "down").unwrap();
     device(&gateway, "DEV00001").push("DEV.QUEUE.1", &line("up"));
     assert_eq!((hq.depth("GATE1"), hq.depth("DEV.QUEUE.1")), (1, 0));
-    assert_eq!(source(&gateway, "outbox")["waiting"], 1);
+    assert_eq!(gateway.source("outbox")["waiting"], 1);
     tool(&gateway, &["sources", "start", "hq"]);
     wait::until("the put", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "down");
@@ -197,11 +173,11 @@ fn a_source_that_is_stopped_keeps_puts_of_devices_or_tells_them_to_come_later() 
 #[test]
 fn a_queue_manager_that_goes_away_is_found_again_and_a_standby_of_another_identity_is_not_trusted() {
     let (mut hq, gateway) = pair("", "");
-    until(&gateway, "remote", "RUNNING");
-    until(&gateway, "outbox", "RUNNING");
+    gateway.wait_until_source("remote", "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     hq.stop();
-    until(&gateway, "remote", "RETRYING");
-    assert!(source(&gateway, "remote")["next_try_ms"].as_u64().is_some());
+    gateway.wait_until_source("remote", "RETRYING");
+    assert!(gateway.source("remote")["next_try_ms"].as_u64().is_some());
     device(&gateway, "DEV00001").push("DEV.QUEUE.1", &line("meanwhile"));
     hq.restart();
     wait::until("the put", TIME, || (hq.depth("DEV.QUEUE.1") == 1).then_some(()));
@@ -211,12 +187,12 @@ fn a_queue_manager_that_goes_away_is_found_again_and_a_standby_of_another_identi
     hq.kill();
     std::fs::remove_dir_all(hq.data()).unwrap();
     hq.restart();
-    until(&gateway, "remote", "STOPPED");
-    until(&gateway, "outbox", "STOPPED");
-    let reason = source(&gateway, "remote")["reason"].as_str().unwrap().to_owned();
+    gateway.wait_until_source("remote", "STOPPED");
+    gateway.wait_until_source("outbox", "STOPPED");
+    let reason = gateway.source("remote")["reason"].as_str().unwrap().to_owned();
     assert!(reason.contains("--new-queue-manager"), "{reason}");
     tool(&gateway, &["sources", "start", "hq", "--new-queue-manager"]);
-    until(&gateway, "remote", "RUNNING");
+    gateway.wait_until_source("remote", "RUNNING");
     app(&hq).put_one("ORDERS%DEV00001", "GATE1", "with the new one").unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "with the new one");
 }
@@ -228,11 +204,11 @@ fn a_sync_queue_that_was_cleared_or_is_somebody_elses() {
     let mut app = app(&hq);
     app.put_one("ORDERS%DEV00001", "GATE1", "one").unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "one");
-    until(&gateway, "outbox", "RUNNING");
+    gateway.wait_until_source("outbox", "RUNNING");
     gateway.stop();
     assert_eq!(app.drain("MQE.SYNCQ").len(), 2, "one for each direction");
     gateway.restart();
-    until(&gateway, "remote", "RUNNING");
+    gateway.wait_until_source("remote", "RUNNING");
     app.put_one("ORDERS%DEV00001", "GATE1", "two").unwrap();
     assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "two");
     // Cleared under its feet: the next batch finds it gone, and begins anew.
@@ -242,13 +218,36 @@ fn a_sync_queue_that_was_cleared_or_is_somebody_elses() {
     // Two gateways on one transmission queue: the second one waits.
     let mut second = remote::gateway(GATEWAY, &hq, "", "");
     second.restart();
-    until(&second, "remote", "RETRYING");
-    let reason = source(&second, "remote")["reason"].as_str().unwrap().to_owned();
+    second.wait_until_source("remote", "RETRYING");
+    let reason = second.source("remote")["reason"].as_str().unwrap().to_owned();
     assert!(reason.contains("2042"), "{reason}");
     // And takes over when the first one is gone: its store has a sync message of its own.
     gateway.kill();
     app.put_one("ORDERS%DEV00002", "GATE1", "four").unwrap();
     assert_eq!(device(&second, "DEV00002").pull(1)[0]["payload"], "four");
+}
+
+#[test]
+fn addresses_are_tried_one_after_the_other_until_one_has_the_right_queue_manager() {
+    let mut hq = remote::queue_manager(GATEWAY);
+    let other = Service::start(GATEWAY);
+    let (nobody, port) = (service::free_address().port(), hq.mq().port());
+    let hosts = [nobody, other.mq().port(), port].map(|port| format!("127.0.0.1({port})")).join(",");
+    let config = format!(
+        "[[source]]\nname = \"hq\"\nqueue_manager = \"HQ\"\nconnect = \"DEV.ADMIN.SVRCONN/TCP/{hosts}\"\n"
+    );
+    let mut gateway = Service::prepare(GATEWAY).with_config(&config);
+    gateway.restart();
+    gateway.wait_until_source("remote", "RETRYING");
+    let reason = gateway.source("remote")["reason"].as_str().unwrap().to_owned();
+    for part in [&nobody.to_string(), "there is no queue manager of that name", &port.to_string()] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    hq.restart();
+    app(&hq).put_one("ORDERS%DEV00001", "GATE1", "the third address").unwrap();
+    assert_eq!(device(&gateway, "DEV00001").pull(1)[0]["payload"], "the third address");
+    let address = gateway.source("remote")["address"].as_str().unwrap().to_owned();
+    assert!(address.contains(&port.to_string()), "{address}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub enum Refusal {
 pub struct MessageHead {
     /// Its name.
     pub uid: Uid,
-    /// How often it was sent, this time included; stops at 15. For information only.
+    /// How often it was sent, this time included; stops at 7. For information only.
     pub deliveries: u8,
     /// Whether it may have been sent before.
     pub resent: bool,

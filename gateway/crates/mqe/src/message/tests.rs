@@ -1,5 +1,7 @@
 //! Messages: envelopes, and the way from and to MQ's descriptor.
 
+mod fields;
+
 use bytes::Bytes;
 use mq_wire::{
     AccountingToken, ApplType, Ccsid, Chars, CorrelId, Encoding, Feedback, GroupId, MessageFlags, Mqmd,

@@ -4,8 +4,20 @@ use std::time::Duration;
 
 use super::pair::{Decide, IDENTITY, Pair, message, name};
 use crate::area::{Accepted, Counter, OnboardError, Onboarding, Undelivered};
-use crate::frame::{ErrorCode, Frame};
+use crate::frame::{ErrorCode, Frame, Hello};
 use crate::{Incarnation, RequestId, StoreIdentity};
+
+/// Of a device whose store is new.
+fn hello() -> Hello {
+    Hello {
+        version: 1,
+        device: name(0),
+        incarnation: Incarnation(0),
+        last_session: Default::default(),
+        token: Default::default(),
+        product: String::new(),
+    }
+}
 
 /// Row "already gone depends on the position that made it true": the first confirm is not on disk yet, the same confirm
 /// on a new session is not answered before it is.
@@ -46,6 +58,33 @@ fn row_already_gone_waits_for_its_position() {
     assert_eq!(pair.have(0), [1, 2]);
     assert_eq!(pair.view().counters.get(Counter::Delivered), 2);
     assert_eq!(pair.ledger.check(&[], true), []);
+}
+
+/// Row "none depends on the position that made it true": a message has expired, and that there is none is not said before its
+/// end is on disk.
+#[test]
+fn row_none_waits_for_its_position() {
+    let mut pair = Pair::new();
+    let mut mortal = message(1, 0);
+    mortal.expiry_ms = Some(pair.wall_ms + 1_000);
+    pair.offer(name(0), &mortal).unwrap();
+    let conn = pair.connect(0);
+    pair.turn(|area, _, batch, out| {
+        area.hello(conn, RequestId(1), &hello(), batch, out);
+        area.resume(conn, RequestId(2), &[], &[], batch, out);
+    });
+    pair.sync_all();
+    pair.pass(Duration::from_secs(2));
+    let get = |pair: &mut Pair| {
+        pair.links.get_mut(&conn).unwrap().down.clear();
+        pair.turn(|area, now, batch, out| area.get(now, conn, RequestId(3), 10, 1 << 20, 0, batch, out));
+        !pair.links[&conn].down.is_empty()
+    };
+    assert!(!get(&mut pair), "none was said before the end was on disk");
+    assert_eq!(pair.view().counters.get(Counter::Expired), 1);
+    pair.sync_all();
+    assert!(!pair.links[&conn].down.is_empty(), "it is said then");
+    assert!(get(&mut pair), "and again at once");
 }
 
 /// Row "an answer leaves when what it says is durable", for every request that changes something.
@@ -154,15 +193,7 @@ fn row_a_uid_above_the_mark_ends_nothing() {
     pair.gateway_sees_end(conn);
     let conn = *pair.links.keys().next_back().unwrap();
     pair.turn(|area, _, batch, out| {
-        let hello = crate::frame::Hello {
-            version: 1,
-            device: name(0),
-            incarnation: Incarnation(0),
-            last_session: Default::default(),
-            token: Default::default(),
-            product: String::new(),
-        };
-        area.hello(conn, RequestId(1), &hello, batch, out);
+        area.hello(conn, RequestId(1), &hello(), batch, out);
         area.resume(conn, RequestId(2), &[], &[], batch, out);
     });
     assert_eq!(pair.view().waiting, 1);
